@@ -1,0 +1,1 @@
+"""Deep Curiosity Search."""
