@@ -1,0 +1,67 @@
+"""Snapshots: plain trees of arrays and JSON values that freeze a thing exactly.
+
+A snapshot is a dict whose leaves are NumPy arrays or JSON values. It names its kind, so that a
+foreign or truncated one is refused where it enters instead of failing somewhere later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+Snapshot = dict[str, Any]
+
+
+class SnapshotError(ValueError):
+    """A snapshot that is not what the receiver can restore."""
+
+
+def check_snapshot(snapshot: object, kind: str, keys: Iterable[str]) -> Snapshot:
+    """Return the snapshot if it is a whole one of this kind, else raise SnapshotError."""
+    if not isinstance(snapshot, dict):
+        raise SnapshotError(
+            f"Got {type(snapshot).__name__} where a snapshot of kind {kind!r} is needed; "
+            "pass what snapshot() returned."
+        )
+    if snapshot.get("kind") != kind:
+        raise SnapshotError(
+            f"Got a snapshot of kind {snapshot.get('kind')!r} where {kind!r} is needed; "
+            "pass what the same kind of object's snapshot() returned."
+        )
+    missing = sorted(set(keys) - snapshot.keys())
+    if missing:
+        raise SnapshotError(
+            f"The snapshot of kind {kind!r} is truncated: it lacks {', '.join(missing)}; "
+            "use one that was saved whole."
+        )
+    return snapshot
+
+
+def to_arrays(tree: Any) -> tuple[dict[str, np.ndarray], Any]:
+    """Split a tree into its arrays, by path, and JSON with {"array": path} in their places."""
+    arrays: dict[str, np.ndarray] = {}
+
+    def split(node: Any, path: str) -> Any:
+        if isinstance(node, np.ndarray):
+            arrays[path] = node
+            return {"array": path}
+        if isinstance(node, dict):
+            return {key: split(value, f"{path}/{key}") for key, value in node.items()}
+        if isinstance(node, (list, tuple)):
+            return [split(value, f"{path}/{i}") for i, value in enumerate(node)]
+        return node
+
+    return arrays, split(tree, "")
+
+
+def from_arrays(arrays: dict[str, np.ndarray], tree: Any) -> Any:
+    """Put the arrays back into the tree that `to_arrays` split (tuples come back as lists)."""
+    if isinstance(tree, dict):
+        if tree.keys() == {"array"}:
+            return arrays[tree["array"]]
+        return {key: from_arrays(arrays, value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [from_arrays(arrays, value) for value in tree]
+    return tree
