@@ -2,8 +2,37 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from deepcs.curiosity.games import Game, game, games
 from deepcs.curiosity.grid import Bounds, CuriosityGrid, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
-__all__ = ["Bounds", "CuriosityGrid", "Game", "Position", "UnboundedGrid", "game", "games"]
+if TYPE_CHECKING:
+    from deepcs.envs.make import make_vec
+    from deepcs.envs.wrapper import CuriosityWrapper
+
+__all__ = [
+    "Bounds",
+    "CuriosityGrid",
+    "CuriosityWrapper",
+    "Game",
+    "Position",
+    "UnboundedGrid",
+    "game",
+    "games",
+    "make_vec",
+]
+
+# Loaded when first used, so that the grid needs NumPy only and worker processes no torch.
+_LATER = {
+    "make_vec": "deepcs.envs.make",
+    "CuriosityWrapper": "deepcs.envs.wrapper",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'deepcs' has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATER[name]), name)

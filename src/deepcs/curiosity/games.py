@@ -417,17 +417,17 @@ def games() -> tuple[str, ...]:
     return tuple(_GAMES)
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name without what spellings differ in: case, separators, prefix, version, possessive."""
-    name = re.sub(r"^ALE/", "", name, flags=re.IGNORECASE)
+    name = re.sub(r"^(ALE|deepcs)/", "", name, flags=re.IGNORECASE)
     name = re.sub(r"((Deterministic|NoFrameskip)?-v\d+)$", "", name)
     return re.sub(r"[^a-z0-9]", "", name.lower().replace("'s", "").replace("’s", ""))
 
 
 def find_game(name: str) -> Game | None:
     """The game of that name in any clear spelling, or None."""
-    wanted = _plain(name)
-    by_plain = {_plain(known): known for known in _GAMES}
+    wanted = plain_name(name)
+    by_plain = {plain_name(known): known for known in _GAMES}
     if wanted in by_plain:
         return _GAMES[by_plain[wanted]]
     begins = [known for plain, known in by_plain.items() if wanted and plain.startswith(wanted)]
@@ -442,8 +442,8 @@ def game(name: str) -> Game:
     """
     found = find_game(name)
     if found is None:
-        nearest = difflib.get_close_matches(_plain(name), [_plain(n) for n in _GAMES], 1, 0.0)[0]
-        nearest = next(known for known in _GAMES if _plain(known) == nearest)
+        nearest = difflib.get_close_matches(plain_name(name), [plain_name(n) for n in _GAMES], 1, 0.0)[0]
+        nearest = next(known for known in _GAMES if plain_name(known) == nearest)
         raise ValueError(
             f"Got game {name!r}, which is not one of the twelve; the nearest is {nearest}. "
             f"Choose from {', '.join(_GAMES)}."

@@ -1,0 +1,269 @@
+"""One Atari actor: an emulator, its preprocessing, and the curiosity grid.
+
+Preprocessing as in OpenAI Baselines: an action for 4 raw frames, the maximum of the last two,
+grey, 84x84 by area, a stack of 4. To which comes the plane of the curiosity grid.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Literal, get_args
+
+import cv2
+import gymnasium
+import numpy as np
+from ale_py import Action, ALEInterface, ALEState, LoggerMode, roms
+
+from deepcs.curiosity.explorer import Explorer
+from deepcs.curiosity.games import game as find
+from deepcs.curiosity.grid import Lifetime
+from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
+from deepcs.curiosity.tracker import Tracker
+from deepcs.envs.protocol import protocol as find_protocol
+
+GridInput = Literal["plane", "stacked", "none"]
+GRID_INPUTS: tuple[GridInput, ...] = get_args(GridInput)
+
+FRAME_SKIP = 4  # raw frames per agent step
+STACK = 4  # grey frames the network sees
+SIZE = 84  # pixels across and down, after preprocessing
+HEIGHT, WIDTH = 210, 160  # the emulator's screen
+SNAPSHOT_KEYS = (
+    *("emulator", "emulator_crc", "screen", "observation", "explorer", "tracker"),
+    *("last_action", "frames", "lives", "score", "generator"),
+)
+
+cv2.setNumThreads(0)  # actors run one per core already
+ALEInterface.setLoggerMode(LoggerMode.Error)
+
+
+class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
+    """One of the twelve games with its curiosity grid.
+
+    Observation: uint8 (5, 84, 84), four grey frames, newest last, then the plane of the current
+    room; (8, 84, 84) with `grid="stacked"`, (4, 84, 84) with `grid="none"`. The reward is the
+    game's own, unclipped; the intrinsic reward is in the info.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012
+
+    def __init__(
+        self,
+        game: str,
+        *,
+        protocol: str = "paper",
+        grid: GridInput = "plane",
+        lifetime: Lifetime = "game",
+        tile: int | None = None,
+        graded: bool = False,
+        max_frames: int | None = None,
+        clear_stack: bool = False,
+        fire_after_life: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        """Make the actor.
+
+        protocol: `paper` or `machado`. grid: what the network sees of the grid. tile: its size in
+        raw units (None: the paper's). graded: I is 1/√n at the n-th entry. max_frames: raw frames
+        per game (None: the protocol's). clear_stack, fire_after_life: at each lost life, as
+        Baselines does.
+        """
+        if grid not in GRID_INPUTS:
+            raise ValueError(f"Got grid {grid!r}; choose one of {', '.join(GRID_INPUTS)}.")
+        self.game = find(game)
+        self.protocol = find_protocol(protocol)
+        self.max_frames = self.protocol.max_frames if max_frames is None else max_frames
+        self.grid_input = grid
+        self.clear_stack = clear_stack
+        self.fire_after_life = fire_after_life
+        self.render_mode = render_mode
+        self.explorer = Explorer(
+            self.game.grid(tile, lifetime), graded=graded, window=self.game.window
+        )
+        self.tracker = Tracker(self.game)
+
+        self.ale = ALEInterface()
+        # The same sticky actions by our own generator: an ALEState omits the last action.
+        self.ale.setFloat("repeat_action_probability", 0.0)
+        self.ale.setInt("random_seed", 0)
+        self.ale.setInt("max_num_frames_per_episode", 0)
+        rom = roms.get_rom_path(self.game.rom)
+        assert rom is not None, "ale-py ships the ROMs of all twelve games"
+        self.ale.loadROM(rom)
+        minimal = self.ale.getMinimalActionSet()
+        actions = self.ale.getLegalActionSet() if self.protocol.full_actions else minimal
+        self.actions: tuple[int, ...] = tuple(action.value for action in actions)
+        self._fires = self.protocol.fire and Action.FIRE in minimal
+
+        planes = {"none": STACK, "plane": STACK + 1, "stacked": 2 * STACK}[grid]
+        self.action_space = gymnasium.spaces.Discrete(len(self.actions))
+        self.observation_space = gymnasium.spaces.Box(0, 255, (planes, SIZE, SIZE), np.uint8)
+        self._observation = np.zeros((planes, SIZE, SIZE), np.uint8)
+        self._before = np.zeros((HEIGHT, WIDTH), np.uint8)
+        self._screen = np.zeros((HEIGHT, WIDTH), np.uint8)
+        self._ram = np.zeros(128, np.uint8)
+        self._restored_screen: np.ndarray | None = None
+        self._last_action = 0
+        self._frames = 0
+        self._lives = 0
+        self._score = 0.0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start a new game: no-ops and FIRE by protocol, then the start tile."""
+        super().reset(seed=seed)
+        self._begin()
+        if self.protocol.noops:
+            for _ in range(int(self.np_random.integers(1, self.protocol.noops + 1))):
+                self._frame(0)
+                if self.ale.game_over():
+                    self._begin()
+        if self._fires:
+            self._press(Action.FIRE.value)
+            if self.ale.game_over():
+                self._begin()
+        else:
+            self.ale.getScreenGrayscale(self._screen)
+        self._score = 0.0
+        self.tracker.reset()
+        ram = self._read_ram()
+        self._lives = self._read_lives(ram)
+        self.explorer.start_game(self.tracker.track(self.game.locate(ram)))
+        self._observation[:] = 0
+        self._observe()
+        return self._observation.copy(), self._info(0.0, False)
+
+    def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Hold the action for 4 raw frames (fewer if the game ends)."""
+        reward = self._press(self.actions[action])
+        terminated = self.ale.game_over()
+        ram = self._read_ram()
+        lives = self._read_lives(ram)
+        life_lost = 0 < lives < self._lives
+        self._lives = lives
+        self._explore(ram, terminated)
+        if life_lost:
+            self.explorer.lose_life()
+            if self.clear_stack:
+                self._observation[:] = 0
+            if self.fire_after_life and self._fires:
+                reward += self._press(Action.FIRE.value)
+                terminated = self.ale.game_over()
+        self._score += reward
+        truncated = not terminated and self._frames >= self.max_frames
+        self._observe()
+        info = self._info(reward, life_lost)
+        if terminated or truncated:
+            info["rooms_visited"] = self.explorer.grid.rooms
+        return self._observation.copy(), reward, terminated, truncated, info
+
+    def render(self) -> np.ndarray:
+        """The screen in colour: uint8 (210, 160, 3)."""
+        if self._restored_screen is not None:
+            return self._restored_screen.copy()
+        screen: np.ndarray = self.ale.getScreenRGB()
+        return screen
+
+    def _begin(self) -> None:
+        self.ale.reset_game()
+        self._restored_screen = None
+        self._last_action = 0
+        self._frames = 0
+
+    def _frame(self, action: int) -> int:
+        """One raw frame; the last action may stick."""
+        if self.protocol.sticky and self.np_random.random() < self.protocol.sticky:
+            action = self._last_action
+        self._last_action = action
+        self._frames += 1
+        reward: int = self.ale.act(action)
+        return reward
+
+    def _press(self, action: int) -> float:
+        """Hold an action for 4 raw frames; leaves the last two's maximum in the screen."""
+        self._restored_screen = None
+        reward = 0
+        for frame in range(FRAME_SKIP):
+            reward += self._frame(action)
+            if frame == FRAME_SKIP - 2:
+                self.ale.getScreenGrayscale(self._before)
+            if self.ale.game_over():
+                break
+        self.ale.getScreenGrayscale(self._screen)
+        if frame == FRAME_SKIP - 1:
+            np.maximum(self._screen, self._before, out=self._screen)
+        return float(reward)
+
+    def _read_ram(self) -> bytes:
+        self.ale.getRAM(self._ram)
+        return self._ram.tobytes()
+
+    def _read_lives(self, ram: bytes) -> int:
+        return self.ale.lives() if self.game.lives is None else self.game.lives(ram)
+
+    def _explore(self, ram: bytes, terminated: bool) -> None:
+        """Visit where the player stands; never on the terminal step."""
+        position = self.tracker.track(self.game.locate(ram))
+        self.explorer.step(None if terminated else position)
+
+    def _observe(self) -> None:
+        """Push the screen, and the plane, into the stack."""
+        stack = self._observation
+        stack[: STACK - 1] = stack[1:STACK]
+        cv2.resize(self._screen, (SIZE, SIZE), dst=stack[STACK - 1], interpolation=cv2.INTER_AREA)
+        if self.grid_input == "stacked":
+            stack[STACK:-1] = stack[STACK + 1 :]
+        if self.grid_input != "none":
+            stack[-1] = self.explorer.plane
+
+    def _info(self, reward: float, life_lost: bool) -> dict[str, Any]:
+        info = self.explorer.info()
+        info["game_reward"] = reward
+        info["life_lost"] = life_lost
+        info["score"] = self._score
+        info["lives"] = self._lives
+        return info
+
+    def snapshot(self) -> Snapshot:
+        """The whole actor: a restored one goes on exactly as this one would."""
+        emulator = self.ale.cloneState(include_rng=True).serialize()
+        return {
+            "kind": f"actor of {self.game.name}",
+            "emulator": np.frombuffer(emulator, np.uint8).copy(),
+            "emulator_crc": zlib.crc32(emulator),
+            "screen": self.render(),
+            "observation": self._observation.copy(),
+            "explorer": self.explorer.snapshot(),
+            "tracker": self.tracker.snapshot(),
+            "last_action": self._last_action,
+            "frames": self._frames,
+            "lives": self._lives,
+            "score": self._score,
+            "generator": self.np_random.bit_generator.state,
+        }
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to the state that snapshot() saved, in an actor of the same settings."""
+        saved = check_snapshot(snapshot, f"actor of {self.game.name}", SNAPSHOT_KEYS)
+        emulator = np.asarray(saved["emulator"], np.uint8).tobytes()
+        if zlib.crc32(emulator) != saved["emulator_crc"]:
+            raise SnapshotError(
+                f"The snapshot's emulator state ({len(emulator)} bytes) is damaged or truncated; "
+                "use one that was saved whole."
+            )
+        if np.shape(saved["observation"]) != self._observation.shape:
+            raise SnapshotError(
+                f"The snapshot's observation is {np.shape(saved['observation'])}, this actor's "
+                f"{self._observation.shape}; restore it into an actor with the same grid setting."
+            )
+        self.explorer.restore(saved["explorer"])
+        self.tracker.restore(saved["tracker"])
+        self.ale.restoreState(ALEState(emulator))
+        self._restored_screen = np.asarray(saved["screen"], np.uint8)
+        self._observation[:] = saved["observation"]
+        self._last_action = int(saved["last_action"])
+        self._frames = int(saved["frames"])
+        self._lives = int(saved["lives"])
+        self._score = float(saved["score"])
+        self.np_random.bit_generator.state = saved["generator"]

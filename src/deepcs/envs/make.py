@@ -1,0 +1,111 @@
+"""Worlds by name: the twelve games, the mazes, and anyone's own environment."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from deepcs.curiosity.games import find_game, games, plain_name
+from deepcs.envs.atari import AtariActor
+from deepcs.envs.mazes import CrossMaze, KeyHallway, Maze
+from deepcs.envs.pool import ActorPool
+from deepcs.envs.seats import Env
+
+MAZES: dict[str, type[Maze]] = {"KeyHallway": KeyHallway, "CrossMaze": CrossMaze}
+
+
+def world_name(name: str) -> str:
+    """The one spelling of a world's name; raises ValueError, naming the nearest, if unknown."""
+    if ":" in name:
+        return name
+    found = find_game(name)
+    if found is not None:
+        return found.name
+    known = [*games(), *MAZES]
+    by_plain = {plain_name(each): each for each in known}
+    if plain_name(name) in by_plain:
+        return by_plain[plain_name(name)]
+    nearest = by_plain[difflib.get_close_matches(plain_name(name), by_plain, 1, 0.0)[0]]
+    raise ValueError(
+        f"Got world {name!r}; the nearest is {nearest}. Choose from {', '.join(known)}, "
+        "or give module:factory of an environment of your own."
+    )
+
+
+def make_actor(name: str, *, render_mode: str | None = None, **settings: Any) -> Env:
+    """One actor by name; settings as in AtariActor, of which a maze takes those it has."""
+    name = world_name(name)
+    if ":" in name:
+        return _make_own(name, render_mode, settings)
+    if name not in MAZES:
+        return AtariActor(name, render_mode=render_mode, **settings)
+    settings.pop("protocol", None)  # frames, lives and sticky actions are Atari's
+    settings.pop("max_frames", None)
+    grid = settings.pop("grid", "plane")
+    if grid not in ("plane", "none"):
+        raise ValueError(f"Got grid {grid!r}; a maze takes plane or none.")
+    settings["tile"] = settings.get("tile") or 1
+    return MAZES[name](grid=grid == "plane", render_mode=render_mode, **settings)
+
+
+def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> Env:
+    """Call `module:factory` with those settings that it takes."""
+    module, _, name = path.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # the current folder, as `python -m` has it
+    try:
+        factory: Callable[..., Env] = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(
+            f"Got environment {path!r}, but {error}; give module:factory of a function that "
+            "returns a Gymnasium environment."
+        ) from error
+    wanted = {"grid": settings.get("grid", "plane") != "none", "render_mode": render_mode}
+    defaults: dict[str, Any] = {"grid": True, "lifetime": "game", "render_mode": None}
+    for key in ("lifetime", "tile", "graded"):
+        wanted[key] = settings.get(key, defaults.get(key))
+    taken = inspect.signature(factory).parameters
+    for key, value in wanted.items():
+        if key not in taken and key != "render_mode" and value not in (defaults.get(key), False):
+            raise ValueError(
+                f"{path} takes no argument {key!r}, which {key}={value!r} needs; "
+                f"add it to the factory: def {name}({key}=...)."
+            )
+    return factory(**{key: value for key, value in wanted.items() if key in taken})
+
+
+def make_vec(
+    world: str | Callable[[], Env],
+    *,
+    num_envs: int = 16,
+    seed: int = 0,
+    workers: int | None = None,
+    first_actor: int = 0,
+    copy: bool = True,
+    **settings: Any,
+) -> ActorPool:
+    """A pool of actors in a world: a name, or a function that makes an environment.
+
+    settings: as in AtariActor. workers: processes; None: one per core, 0: none.
+
+    >>> envs = make_vec("MontezumaRevenge", num_envs=2, workers=0)
+    >>> observations, infos = envs.reset()
+    >>> observations.shape
+    (2, 5, 84, 84)
+    """
+    if num_envs < 1:
+        raise ValueError(f"Got num_envs {num_envs}; a pool needs at least one actor.")
+    if callable(world):
+        if settings:
+            raise ValueError(f"Got {', '.join(settings)} beside a function; set them inside it.")
+        factory = world
+    else:
+        factory = functools.partial(make_actor, world_name(world), **settings)
+    return ActorPool(
+        [factory] * num_envs, seed=seed, workers=workers, first_actor=first_actor, copy=copy
+    )

@@ -1,0 +1,135 @@
+"""A program of our own beside the parent, that obeys it over a pipe and shares its memory.
+
+Started as `python -m deepcs.envs.process CONNECTION_FD MEMORY_FD`, so that nothing of the parent
+is imported or forked: it works from a notebook and from a script without a main guard, and loads
+torch only if its work needs it. It ends when its parent does, because its pipe then closes; the
+memory is nameless and freed when the last process that holds it is gone.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
+from typing import Any
+
+CLOSE_SECONDS = 5.0  # how long a process may take to leave before it is killed
+HUNG_UP = (EOFError, BrokenPipeError, ConnectionResetError)
+
+
+class WorkerError(RuntimeError):
+    """A worker process died, or what it was asked to do failed."""
+
+
+class Process:
+    """The parent's end: ask for verbs of the object that lives in the other process."""
+
+    def __init__(self, name: str, memory_fd: int, build: Callable[..., Any], *args: Any) -> None:
+        """`build(memory, *args)` makes, over there, the object that obeys; name: for messages."""
+        import cloudpickle  # pickles functions of a notebook or a script by value
+
+        self.name = name
+        ours, theirs = Pipe()
+        self._connection: Connection[Any, Any] = ours
+        # One thread each: as many processes as cores run already.
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "deepcs.envs.process", str(theirs.fileno()), str(memory_fd)],
+            pass_fds=(theirs.fileno(), memory_fd),
+            env=environment,
+        )
+        theirs.close()
+        self._send(pickle.dumps(sys.path))
+        self._send(cloudpickle.dumps((build, args)))
+
+    def ask(self, verb: str, *args: Any) -> None:
+        """Begin a verb; `answer` waits for its result."""
+        self._send(pickle.dumps((verb, args)))
+
+    def answer(self) -> Any:
+        """Wait for what was asked; raises WorkerError if the process is dead or the verb failed."""
+        try:
+            message = self._connection.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise self._dead() from error
+        outcome, value = pickle.loads(message)
+        if outcome == "failed":
+            raise WorkerError(f"{self.name} stopped: {value[0]}; its traceback:\n{value[1]}")
+        return value
+
+    def _send(self, message: bytes) -> None:
+        try:
+            self._connection.send_bytes(message)
+        except OSError as error:
+            raise self._dead() from error
+
+    def _dead(self) -> WorkerError:
+        code = self._wait()
+        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"gone with code {code}"
+        return WorkerError(
+            f"{self.name}, process {self.popen.pid}, was {how}; start again, or resume from a "
+            "checkpoint."
+        )
+
+    def _wait(self) -> int:
+        try:
+            return self.popen.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            return self.popen.wait()
+
+    def close(self) -> None:
+        """Hang up: the process leaves by itself, or is killed."""
+        self._connection.close()
+        self._wait()
+
+
+def shared_memory(size: int) -> int:
+    """File descriptor of nameless memory that processes can share."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("deepcs-pool")
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.ftruncate(descriptor, size)
+    return descriptor
+
+
+def serve(connection: Connection[Any, Any], memory_fd: int) -> None:
+    """Build what the first messages ask for, then obey until the parent hangs up."""
+    sys.path[:] = connection.recv()
+    servant: Any = None
+    try:
+        build, args = connection.recv()
+        servant = build(mmap.mmap(memory_fd, 0), *args)
+        connection.send(("done", None))
+        while True:
+            verb, args = connection.recv()
+            connection.send(("done", getattr(servant, verb)(*args)))
+    except HUNG_UP:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        connection.send(("failed", (what, traceback.format_exc())))
+    finally:
+        if servant is not None:
+            servant.close()
+
+
+def main(connection_fd: int, memory_fd: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    try:
+        serve(Connection(connection_fd), memory_fd)
+    except HUNG_UP:
+        return
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,39 @@
+"""The two ways to play Atari for science: the paper's, and Machado et al. (2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Everything about how a game is presented that changes scores."""
+
+    name: str
+    sticky: float
+    """probability, per raw frame, that the emulator repeats the last action"""
+    full_actions: bool
+    """all 18 actions instead of those that the game uses"""
+    noops: int
+    """a game starts with 1 to this many raw frames of no action; 0: none"""
+    fire: bool
+    """press FIRE after a reset, in games that have it"""
+    max_frames: int
+    """raw frames after which a game is cut off"""
+    life_ends_return: bool
+    """losing a life ends the learner's return"""
+    bootstrap_cut: bool
+    """a game cut off continues, for the learner, with the value of its final observation"""
+
+
+PROTOCOLS = {
+    "paper": Protocol("paper", 0.0, False, 30, True, 400_000, True, False),
+    "machado": Protocol("machado", 0.25, True, 0, False, 108_000, False, True),
+}
+
+
+def protocol(name: str) -> Protocol:
+    """The protocol of that name."""
+    if name not in PROTOCOLS:
+        raise ValueError(f"Got protocol {name!r}; choose one of {', '.join(PROTOCOLS)}.")
+    return PROTOCOLS[name]

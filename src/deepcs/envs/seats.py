@@ -1,0 +1,246 @@
+"""Actors in their seats: stepped in a row, reset when a game ends, results in arrays.
+
+The part of the pool that runs where the actors are: in the parent itself or in a worker process.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+
+from deepcs.curiosity.grid import Room, Tile
+from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
+
+Env = gymnasium.Env[Any, Any]
+EnvFactory = Callable[[], Env]
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """A finished game."""
+
+    score: float
+    """the game's own rewards, unclipped, summed"""
+    intrinsic: float
+    """intrinsic rewards, summed, whether or not they were paid"""
+    tiles: int
+    """tiles touched in the last life of the game"""
+    steps: int
+    """agent steps"""
+    rooms: tuple[Room, ...]
+    """rooms visited, in order of first entry"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a seat reports when its game has ended: the last step, before the reset."""
+
+    seat: int
+    observation: Any
+    info: dict[str, Any]
+    game: GameRecord
+
+
+class PoolArrays:
+    """What all seats of a pool write and read, in one block of memory that processes can share."""
+
+    def __init__(self, seats: int, space: gymnasium.Space[Any], memory: mmap.mmap | None) -> None:
+        """`memory`: shared, of `PoolArrays.size` bytes; None: ordinary arrays."""
+        self._memory = memory
+        self._offset = 0
+        self.actions = self._array((seats,), np.int64)
+        self.rewards = self._array((seats,), np.float64)
+        self.intrinsic = self._array((seats,), np.float64)
+        self.terminated = self._array((seats,), np.bool_)
+        self.truncated = self._array((seats,), np.bool_)
+        self.life_lost = self._array((seats,), np.bool_)
+        self.tiles = self._array((seats,), np.int64)
+        self.rooms = self._array((seats,), np.int64)
+        self.scores = self._array((seats,), np.float64)
+        self.observations: dict[str, np.ndarray] = {
+            name: self._array((seats, *box.shape), box.dtype)
+            for name, box in observation_boxes(space).items()
+        }
+        self.size = self._offset
+
+    def _array(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        offset = -(-self._offset // 64) * 64  # own cache lines
+        length = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        self._offset = offset + length
+        if self._memory is None:
+            return np.zeros(shape, dtype)
+        raw = np.frombuffer(self._memory, np.uint8, length, offset)
+        array: np.ndarray = raw.view(dtype).reshape(shape)
+        return array
+
+
+def observation_boxes(space: gymnasium.Space[Any]) -> dict[str, gymnasium.spaces.Box]:
+    """The arrays that an observation is made of, by name; one without a name is ''."""
+    if isinstance(space, gymnasium.spaces.Box):
+        return {"": space}
+    if isinstance(space, gymnasium.spaces.Dict):
+        parts = dict(space.spaces)
+        if all(isinstance(part, gymnasium.spaces.Box) for part in parts.values()):
+            return cast(dict[str, gymnasium.spaces.Box], parts)
+    raise ValueError(
+        f"Got observation space {space}; the pool takes a Box, or a Dict of Boxes: "
+        "wrap the environment with gymnasium.wrappers.FlattenObservation."
+    )
+
+
+class Seat:
+    """One actor, the counters of its current game, and its row in the arrays."""
+
+    def __init__(self, env: Env, index: int, arrays: PoolArrays) -> None:
+        self.env = env
+        self.index = index
+        self.arrays = arrays
+        self._steps = 0
+        self._score = 0.0
+        self._intrinsic = 0.0
+
+    def reset(self, seed: int | None) -> None:
+        observation, info = self.env.reset(seed=seed)
+        self._begin(observation, info)
+
+    def _begin(self, observation: Any, info: dict[str, Any]) -> None:
+        self._steps, self._score, self._intrinsic = 0, 0.0, 0.0
+        self._write(observation, info)
+
+    def _write(self, observation: Any, info: dict[str, Any]) -> None:
+        arrays, index = self.arrays, self.index
+        if isinstance(observation, dict):
+            for name, part in observation.items():
+                arrays.observations[name][index] = part
+        else:
+            arrays.observations[""][index] = observation
+        arrays.tiles[index] = info.get("tiles", 0)
+        arrays.rooms[index] = info.get("rooms", 0)
+        arrays.scores[index] = self._score
+
+    def step(self) -> Ended | None:
+        """Act; when the game ends, report it and start the next one in the same step."""
+        arrays, index = self.arrays, self.index
+        observation, reward, terminated, truncated, info = self.env.step(arrays.actions[index])
+        intrinsic = info.get("intrinsic", 0.0)
+        self._steps += 1
+        self._score += float(info.get("game_reward", reward))
+        self._intrinsic += intrinsic
+        arrays.rewards[index] = reward
+        arrays.intrinsic[index] = intrinsic
+        arrays.life_lost[index] = info.get("life_lost", False)
+        arrays.terminated[index] = terminated
+        arrays.truncated[index] = truncated
+        if not (terminated or truncated):
+            self._write(observation, info)
+            return None
+        rooms = tuple(info.get("rooms_visited", ()))
+        tiles = info.get("tiles", 0)
+        record = GameRecord(self._score, self._intrinsic, tiles, self._steps, rooms)
+        self._begin(*self.env.reset())
+        return Ended(index, observation, info, record)
+
+    def snapshot(self) -> Snapshot:
+        return {
+            "kind": "seat",
+            "env": self._freezable().snapshot(),
+            "steps": self._steps,
+            "score": self._score,
+            "intrinsic": self._intrinsic,
+            "observation": {n: a[self.index].copy() for n, a in self.arrays.observations.items()},
+            "tiles": int(self.arrays.tiles[self.index]),
+            "rooms": int(self.arrays.rooms[self.index]),
+        }
+
+    def restore(self, snapshot: Snapshot) -> None:
+        keys = ("env", "steps", "score", "intrinsic", "observation", "tiles", "rooms")
+        saved = check_snapshot(snapshot, "seat", keys)
+        self._freezable().restore(saved["env"])
+        self._steps = int(saved["steps"])
+        self._score = float(saved["score"])
+        self._intrinsic = float(saved["intrinsic"])
+        observation = saved["observation"]
+        info = {"tiles": saved["tiles"], "rooms": saved["rooms"]}
+        self._write(observation.get("", observation), info)
+
+    def _freezable(self) -> Any:
+        if not freezable(self.env):
+            raise SnapshotError(
+                f"{type(self.env.unwrapped).__name__} has no snapshot() and restore(), so it "
+                "cannot be frozen; add both methods to the environment."
+            )
+        return _methods_of(self.env)
+
+    def take_visits(self) -> Counter[Tile]:
+        take = getattr(_methods_of(self.env), "take_visits", None)
+        return take() if take is not None else Counter()
+
+
+def _methods_of(env: Env) -> Any:
+    """The outermost layer that can be frozen, else the innermost environment."""
+    layer = env
+    while not (hasattr(type(layer), "snapshot") and hasattr(type(layer), "restore")):
+        if not isinstance(layer, gymnasium.Wrapper):
+            return layer
+        layer = layer.env
+    return layer
+
+
+def freezable(env: Env) -> bool:
+    """Whether the environment has snapshot() and restore()."""
+    layer = _methods_of(env)
+    return hasattr(layer, "snapshot") and hasattr(layer, "restore")
+
+
+def actor_seed(seed: int, actor: int) -> int:
+    """The seed of one actor; runs with neighbouring seeds share none."""
+    return int(np.random.SeedSequence((seed, actor)).generate_state(1)[0])
+
+
+class Seats:
+    """A row of seats, stepped one after the other."""
+
+    def __init__(self, factories: Sequence[EnvFactory], first: int, arrays: PoolArrays) -> None:
+        """`first`: the index of the first seat in the arrays."""
+        self.seats = [Seat(make(), first + i, arrays) for i, make in enumerate(factories)]
+
+    def reset(self, seeds: Sequence[int | None]) -> None:
+        for seat, seed in zip(self.seats, seeds, strict=True):
+            seat.reset(seed)
+
+    def step(self) -> list[Ended]:
+        return [ended for seat in self.seats if (ended := seat.step()) is not None]
+
+    def snapshot(self) -> list[Snapshot]:
+        return [seat.snapshot() for seat in self.seats]
+
+    def restore(self, snapshots: Sequence[Snapshot]) -> None:
+        for seat, snapshot in zip(self.seats, snapshots, strict=True):
+            seat.restore(snapshot)
+
+    def take_visits(self) -> Counter[Tile]:
+        return sum((seat.take_visits() for seat in self.seats), Counter())
+
+    def freezable(self) -> bool:
+        return all(freezable(seat.env) for seat in self.seats)
+
+    def close(self) -> None:
+        for seat in self.seats:
+            seat.env.close()
+
+
+def build_seats(
+    memory: mmap.mmap,
+    factories: Sequence[EnvFactory],
+    first: int,
+    total: int,
+    space: gymnasium.Space[Any],
+) -> Seats:
+    """Seats in a worker process, writing into the pool's shared memory."""
+    return Seats(factories, first, PoolArrays(total, space, memory))
