@@ -1,0 +1,163 @@
+"""Checkpoints: everything a run needs to go on exactly, written whole or not at all.
+
+checkpoints/<step>/
+  weights.safetensors     the network, by PyTorch's usual names
+  optimizer.safetensors   RMSProp's mean squares, by the same names
+  actors.safetensors      arrays of the actors' snapshots
+  state.json              the rest: counters, where the logs stood, the snapshots' JSON
+  manifest.json           SHA-256 of the files above; written last
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+from deepcs.curiosity.snapshot import from_arrays, to_arrays
+
+FILES = ("weights.safetensors", "optimizer.safetensors", "actors.safetensors", "state.json")
+MANIFEST = "manifest.json"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is damaged or missing."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A run at one step."""
+
+    step: int
+    weights: dict[str, np.ndarray]
+    optimizer: dict[str, np.ndarray]
+    actors: list[Any] | None
+    """a snapshot per actor; None: the environments cannot be frozen"""
+    state: dict[str, Any]
+    """counters and where the logs stood, as JSON values"""
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside and rename it into place: a reader sees the old one or the new one."""
+    beside = path.with_name(f".{path.name}.new")
+    _write(beside, content)
+    beside.replace(path)
+    _sync_folder(path.parent)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
+    """Write into folder/<step>; a failure half-way leaves all earlier checkpoints as they were."""
+    arrays, tree = to_arrays(checkpoint.actors)
+    state = {"step": checkpoint.step, "state": checkpoint.state, "actors": tree}
+    contents = {
+        "weights.safetensors": save_arrays(checkpoint.weights),
+        "optimizer.safetensors": save_arrays(checkpoint.optimizer),
+        "actors.safetensors": save_arrays(arrays),
+        "state.json": json.dumps(state).encode(),
+    }
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    beside = folder / f".{checkpoint.step}.new"
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        beside.mkdir(parents=True)
+        for name, content in contents.items():
+            _write(beside / name, content)
+        _write(beside / MANIFEST, json.dumps(hashes).encode())
+        _sync_folder(beside)
+        target = folder / str(checkpoint.step)
+        shutil.rmtree(target, ignore_errors=True)
+        beside.rename(target)
+        _sync_folder(folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    return target
+
+
+def checkpoint_steps(folder: Path) -> list[int]:
+    """Steps of the checkpoints in a folder, oldest first."""
+    if not folder.is_dir():
+        return []
+    return sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+
+
+def read_checked(folder: Path, step: int) -> dict[str, bytes]:
+    """The files of a checkpoint, once their hashes are seen to be right."""
+    where = folder / str(step)
+    try:
+        hashes = json.loads((where / MANIFEST).read_bytes())
+        contents = {name: (where / name).read_bytes() for name in FILES}
+        wrong = [n for n in FILES if hashlib.sha256(contents[n]).hexdigest() != hashes[n]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"Checkpoint {where} is damaged ({error}).") from error
+    if wrong:
+        raise CheckpointError(f"Checkpoint {where} is damaged ({', '.join(wrong)}).")
+    return contents
+
+
+def load_checkpoint(folder: Path, step: int) -> Checkpoint:
+    """Read and check one checkpoint; raises CheckpointError if it is damaged."""
+    contents = read_checked(folder, step)
+    state = json.loads(contents["state.json"])
+    arrays = load_arrays(contents["actors.safetensors"])
+    return Checkpoint(
+        state["step"],
+        load_arrays(contents["weights.safetensors"]),
+        load_arrays(contents["optimizer.safetensors"]),
+        from_arrays(arrays, state["actors"]),
+        state["state"],
+    )
+
+
+def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest whole checkpoint, and a sentence for each damaged one that is newer.
+
+    None if there is none at all; raises CheckpointError if there are some and all are damaged.
+    """
+    damaged: list[str] = []
+    for step in reversed(checkpoint_steps(folder)):
+        try:
+            return load_checkpoint(folder, step), damaged
+        except CheckpointError as error:
+            damaged.append(str(error))
+    if damaged:
+        raise CheckpointError(
+            f"Every checkpoint in {folder} is damaged ({len(damaged)} of them); "
+            "train again into a new folder."
+        )
+    return None, damaged
+
+
+def prune_checkpoints(folder: Path, keep: int, milestone_every: int) -> None:
+    """Delete all but the last `keep` and, of the others, the first past each milestone."""
+    steps = checkpoint_steps(folder)
+    kept_milestones: set[int] = set()
+    for step in steps[:-keep]:
+        milestone = step // milestone_every
+        if milestone and milestone not in kept_milestones:
+            kept_milestones.add(milestone)
+        else:
+            shutil.rmtree(folder / str(step))

@@ -1,0 +1,177 @@
+"""Every setting of a run, as one frozen dataclass that is saved with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, Literal
+
+import torch
+
+from deepcs.agents.a2c import A2CSettings
+from deepcs.curiosity.games import find_game
+from deepcs.curiosity.grid import check_tile
+from deepcs.curiosity.reward import Weight, check_weight
+from deepcs.envs.make import MAZES, world_name
+from deepcs.envs.protocol import Protocol, protocol
+from deepcs.runs.treatment import Treatment, treatment
+
+FORMAT = 1  # of the run folder; another number is refused
+LIBRARIES = ("deepcs", "torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
+PAPER_STEPS = 160_000_000
+TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Settings of one training run; all that can change a byte of its result."""
+
+    world: str
+    """one of the twelve games, a maze, or module:factory of an environment of your own"""
+    treatment: str = "deepcs"
+    """deepcs, a2c, no-grid, no-intrinsic, never-reset or life-reset"""
+    protocol: str = "paper"
+    """paper or machado"""
+    steps: int = PAPER_STEPS
+    """agent steps over all actors (4 raw frames each), rounded up to whole updates"""
+    seed: int = 0
+    """of everything random in the run"""
+    actors: int = 16
+    """games played side by side (paper)"""
+    weight: Weight | None = None
+    """β, the game reward's share, or equal; None: the game's own (paper)"""
+    tile: int | None = None
+    """tile size in raw units; None: the game's own (paper)"""
+    grid: Literal["plane", "stacked"] = "plane"
+    """how a treatment that sees the grid sees it: one plane, or the last four"""
+    graded: bool = False
+    """intrinsic reward of 1/√n at a tile's n-th entry, instead of 1 at the first"""
+    max_frames: int | None = None
+    """raw frames per game; None: the protocol's"""
+    a2c: A2CSettings = field(default_factory=A2CSettings)
+    """the learner's numbers"""
+    shards: int = 0
+    """parts of the batch whose gradients are computed apart, then added; 0: chosen, one per core"""
+    threads: int = 1
+    """torch threads per process"""
+    device: str = "auto"
+    """cpu, cuda, or auto: cuda if there is one"""
+    log_every: int = 8_000
+    """steps between rows of curve.csv (100 updates, as in Baselines)"""
+    checkpoint_every: int = 0
+    """steps between checkpoints; 0: about ten minutes' worth"""
+    milestone_every: int = 10_000_000
+    """a checkpoint is kept for good whenever this many steps have passed"""
+
+    def resolved(self) -> RunConfig:
+        """With every choice made and checked; raises ValueError in one sentence."""
+        positive = ("steps", "actors", "threads", "log_every", "milestone_every")
+        for name in positive:
+            if getattr(self, name) < 1:
+                raise ValueError(
+                    f"Got {name} {getattr(self, name)}; give a whole number from 1 up."
+                )
+        for name in ("shards", "checkpoint_every", "seed"):
+            if getattr(self, name) < 0:
+                raise ValueError(
+                    f"Got {name} {getattr(self, name)}; give a whole number from 0 up."
+                )
+        if self.grid not in ("plane", "stacked"):
+            raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
+        if self.a2c.steps < 1:
+            raise ValueError(f"Got a2c.steps {self.a2c.steps}; give a whole number from 1 up.")
+        treatment(self.treatment)
+        protocol(self.protocol)
+        world = world_name(self.world)
+        if self.tile is not None:
+            check_tile(self.tile)
+        device = self._device()
+        shards = self.shards or (min(cores(), self.actors) if find_game(world) else 1)
+        if device != "cpu":
+            shards = 1
+        kind = "maze" if world in MAZES else "atari"
+        known = find_game(world)
+        weight = self.weight
+        if weight is None:
+            weight = known.weight if known is not None else "equal"
+        return dataclasses.replace(
+            self,
+            world=world,
+            steps=self.whole_updates(self.steps),
+            weight=check_weight(weight),
+            shards=min(shards, self.actors),
+            device=device,
+            log_every=self.whole_updates(self.log_every),
+            checkpoint_every=self.whole_updates(self.checkpoint_every or TEN_MINUTES[kind]),
+        )
+
+    def _device(self) -> str:
+        if self.device == "auto":
+            return "cuda" if torch.cuda.is_available() else "cpu"
+        if self.device not in ("cpu", "cuda"):
+            raise ValueError(f"Got device {self.device!r}; choose auto, cpu or cuda.")
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise ValueError("Got device 'cuda', but torch finds none here; choose auto or cpu.")
+        return self.device
+
+    @property
+    def update_steps(self) -> int:
+        """Steps of one update, over all actors."""
+        return self.actors * self.a2c.steps
+
+    def whole_updates(self, steps: int) -> int:
+        """Steps rounded up to whole updates."""
+        return -(-steps // self.update_steps) * self.update_steps
+
+    @property
+    def treatment_settings(self) -> Treatment:
+        return treatment(self.treatment)
+
+    @property
+    def protocol_settings(self) -> Protocol:
+        return protocol(self.protocol)
+
+    @property
+    def name(self) -> str:
+        """A folder name for this run."""
+        return f"{self.world.replace(':', '-')}-{self.treatment}-{self.protocol}-seed{self.seed}"
+
+    def actor_settings(self) -> dict[str, Any]:
+        """What make_vec needs to make this run's actors."""
+        return {
+            "protocol": self.protocol,
+            "grid": self.grid if self.treatment_settings.sees_grid else "none",
+            "lifetime": self.treatment_settings.lifetime,
+            "tile": self.tile,
+            "graded": self.graded,
+            "max_frames": self.max_frames,
+        }
+
+
+def to_json(config: RunConfig) -> dict[str, Any]:
+    """The settings as JSON values."""
+    return dataclasses.asdict(config)
+
+
+def from_json(saved: dict[str, Any]) -> RunConfig:
+    """The settings that `to_json` wrote."""
+    return RunConfig(**{**saved, "a2c": A2CSettings(**saved["a2c"])})
+
+
+def versions() -> dict[str, str]:
+    """What the run's bytes depend on beside its settings."""
+    return {
+        **{name: version(name) for name in LIBRARIES},
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }

@@ -1,0 +1,210 @@
+"""A run's folder: its settings, its logs, its lock.
+
+Logs are appended to as the run goes, and cut back to where a checkpoint left them on resume, so
+that nothing stands twice and nothing is missing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from deepcs.curiosity.grid import Room, Tile
+from deepcs.runs.checkpoint import write_whole
+from deepcs.runs.config import FORMAT, RunConfig, from_json, to_json, versions
+
+GAMES_COLUMNS = ("step", "actor", "score", "intrinsic", "tiles", "steps", "rooms")
+CURVE_COLUMNS = (
+    *("step", "score", "intrinsic", "entropy", "policy_loss", "value_loss"),
+    *("gradient_norm", "learning_rate", "games", "steps_per_second", "seconds"),
+)
+TIME_COLUMNS = ("steps_per_second", "seconds")  # differ from one execution to the next
+
+
+class RunError(ValueError):
+    """A run folder that cannot be used as asked."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of a run under one total, which the schedules run over."""
+
+    begins: int
+    """step at which it was begun"""
+    steps: int
+    """total steps that the run was then to have"""
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """What config.json holds."""
+
+    config: RunConfig
+    segments: tuple[Segment, ...]
+    versions: dict[str, str]
+
+
+def room_text(room: Room) -> str:
+    """A room in a CSV cell: its numbers joined by dots; the only room of a world is a dot."""
+    return ".".join(map(str, room)) or "."
+
+
+def parse_room(text: str) -> Room:
+    """The room that `room_text` wrote."""
+    return () if text == "." else tuple(int(part) for part in text.split("."))
+
+
+class RunFolder:
+    """The files of one run."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.checkpoints = self.path / "checkpoints"
+        self.tensorboard = self.path / "tensorboard"
+        self._lock: IO[bytes] | None = None
+
+    @property
+    def holds_run(self) -> bool:
+        return (self.path / "config.json").is_file()
+
+    def lock(self) -> None:
+        """Make this process the only one that trains here, until it ends, however it ends."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        file = (self.path / "lock").open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.close()
+            raise RunError(
+                f"Another process is training into {self.path}; "
+                "wait for it, stop it, or give another --out."
+            ) from error
+        self._lock = file
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def write_config(self, config: RunConfig, segments: Sequence[Segment]) -> None:
+        content = {
+            "format": FORMAT,
+            "config": to_json(config),
+            "segments": [[segment.begins, segment.steps] for segment in segments],
+            "protocol": vars(config.protocol_settings),
+            "treatment": vars(config.treatment_settings),
+            "versions": versions(),
+        }
+        write_whole(self.path / "config.json", json.dumps(content, indent=2).encode())
+
+    def read_config(self) -> SavedRun:
+        path = self.path / "config.json"
+        try:
+            saved = json.loads(path.read_bytes())
+        except FileNotFoundError as error:
+            raise RunError(
+                f"{self.path} is not the folder of a run: it has no config.json; "
+                "give the folder that deepcs train wrote."
+            ) from error
+        except (OSError, ValueError) as error:
+            raise RunError(
+                f"{path} cannot be read ({error}); give the folder that deepcs train wrote."
+            ) from error
+        if not isinstance(saved, dict) or "format" not in saved:
+            raise RunError(f"{path} is not a config of deepcs; give the folder of a run.")
+        if saved["format"] != FORMAT:
+            raise RunError(
+                f"{self.path} is a run of format {saved['format']}, this deepcs reads format "
+                f"{FORMAT}; use the version that wrote it, "
+                f"{saved.get('versions', {}).get('deepcs', 'unknown')}."
+            )
+        try:
+            config = from_json(saved["config"])
+            segments = tuple(Segment(*pair) for pair in saved["segments"])
+            return SavedRun(config, segments, saved["versions"])
+        except (KeyError, TypeError) as error:
+            raise RunError(
+                f"{path} lacks or mistakes a setting ({error}); restore the file from a copy."
+            ) from error
+
+
+class CsvLog:
+    """A CSV file that grows by rows and can be cut back."""
+
+    def __init__(self, path: Path, columns: Sequence[str], keep: int | None) -> None:
+        """`keep`: bytes to keep of a file that is there already; None: start anew."""
+        self._columns = columns
+        if keep is None:
+            self._file = path.open("wb")
+            self._line(columns)
+        else:
+            if path.stat().st_size < keep:
+                raise RunError(
+                    f"{path} is shorter than its checkpoint remembers; restore it from a copy."
+                )
+            os.truncate(path, keep)
+            self._file = path.open("ab")
+
+    def _line(self, cells: Sequence[object]) -> None:
+        self._file.write((",".join(map(str, cells)) + "\n").encode())
+
+    def append(self, row: dict[str, object]) -> None:
+        self._line([row[column] for column in self._columns])
+
+    def sync(self) -> int:
+        """Bring all rows to disk; returns the file's length in bytes."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return os.fstat(self._file.fileno()).st_size
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class VisitLog:
+    """How often each tile was entered, per log interval: visits.npz.
+
+    Rows in order of time: `step` (end of the interval), `room` (index into `rooms`), `row`,
+    `column`, `entries`.
+    """
+
+    NAMES = ("step", "room", "row", "column", "entries")
+
+    def __init__(self, path: Path, keep_until: int | None) -> None:
+        """`keep_until`: keep rows up to this step; None: start anew."""
+        self._path = path
+        self._rooms: dict[str, int] = {}
+        self._rows: list[np.ndarray] = []  # int64 (n, 5) each
+        if keep_until is not None and path.is_file():
+            saved = np.load(path)
+            self._rooms = {str(room): i for i, room in enumerate(saved["rooms"])}
+            rows = np.stack([saved[name] for name in self.NAMES], 1)
+            self._rows = [rows[rows[:, 0] <= keep_until]]
+
+    def append(self, step: int, visits: Counter[Tile]) -> None:
+        if visits:
+            rows = [
+                (step, self._rooms.setdefault(room_text(room), len(self._rooms)), y, x, n)
+                for (room, y, x), n in sorted(visits.items())
+            ]
+            self._rows.append(np.array(rows, np.int64))
+
+    def write(self) -> None:
+        rows = np.concatenate([np.zeros((0, 5), np.int64), *self._rows])
+        self._rows = [rows]
+        columns: dict[str, Any] = dict(zip(self.NAMES, rows.T, strict=True))
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, rooms=np.array(list(self._rooms), np.str_), **columns)
+        write_whole(self._path, buffer.getvalue())

@@ -1,0 +1,152 @@
+"""The learner: all shards, in this process and in others, as one thing with few verbs."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from deepcs.agents.a2c import LossReport, clip_scale
+from deepcs.agents.network import Network
+from deepcs.curiosity.grid import Tile
+from deepcs.curiosity.snapshot import Snapshot
+from deepcs.envs.process import Process, shared_memory
+from deepcs.runs.config import RunConfig, cores
+from deepcs.runs.shard import FinishedGame, ShardGroup, edges, look_at_world, size_in_bytes
+
+
+class DivergedError(RuntimeError):
+    """The loss or the gradient is no longer a finite number."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """T steps of all actors."""
+
+    loss: LossReport
+    games: list[FinishedGame]
+    """in order of time, then of actor"""
+
+
+class Learner:
+    """Rolls out, updates, freezes and thaws.
+
+    `workers` processes emulate: as many replicas, this process the first of them, up to the
+    number of shards; beyond that each replica has several emulating for it. Results are the same
+    for any number.
+    """
+
+    def __init__(self, config: RunConfig, workers: int | None = None) -> None:
+        self.config = config
+        world = look_at_world(config)
+        workers = workers or min(config.shards, cores())
+        replicas = min(workers, config.shards)
+        pool_workers = workers // replicas if workers > replicas else 0
+        if config.device != "cpu":
+            pool_workers = workers
+        shares = edges(config.shards, replicas)
+        self._others: list[Process] = []
+        memory = None
+        if replicas > 1:
+            memory_fd = shared_memory(size_in_bytes(world.parameters, config.shards))
+            memory = mmap.mmap(memory_fd, 0)
+            for k, share in enumerate(shares[1:], 1):
+                order = config, world, share, pool_workers
+                self._others.append(Process(f"Replica {k}", memory_fd, ShardGroup, *order))
+            os.close(memory_fd)
+        try:
+            self._own = ShardGroup(memory, config, world, shares[0], pool_workers)
+            for other in self._others:
+                other.answer()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def network(self) -> Network:
+        return self._own.shards[0].network
+
+    def initialise(self) -> None:
+        """Fresh weights and optimizer, by the run's seed."""
+        self.network.initialise(self.config.seed)
+        self._own.vectors.mean_square.fill_(1.0)
+
+    def rollout(self, update: int) -> Rollout:
+        """Play T steps of all actors; leaves each shard's gradient."""
+        reports = [report for group in self._each("rollout", update) for report in group]
+        losses = [report.loss for report in reports]
+        loss = LossReport(
+            sum(each.policy for each in losses),
+            sum(each.value for each in losses),
+            sum(each.entropy for each in losses),
+        )
+        if not loss.finite:
+            raise DivergedError(f"The loss is no longer finite ({loss})")
+        games = sorted(
+            (game for report in reports for game in report.games), key=lambda g: (g.t, g.actor)
+        )
+        return Rollout(loss, games)
+
+    def update(self, learning_rate: float) -> float:
+        """Clip the batch's gradient and apply it; returns its norm before clipping."""
+        squared = sum(part for group in self._each("add_up") for part in group)
+        if not math.isfinite(squared):
+            raise DivergedError("The gradient is no longer finite")
+        scale = clip_scale(squared, self.config.a2c.max_gradient_norm)
+        self._each("apply", learning_rate, scale)
+        return math.sqrt(squared)
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """The network's weights by name."""
+        return _arrays(self.network.named_parameters())
+
+    def optimizer(self) -> dict[str, np.ndarray]:
+        """RMSProp's mean squares by name."""
+        return _arrays(self.network.named(self._own.vectors.mean_square))
+
+    def load(self, weights: dict[str, np.ndarray], optimizer: dict[str, np.ndarray]) -> None:
+        """Take over saved weights and optimizer."""
+        _copy(weights, self.network.named_parameters())
+        _copy(optimizer, self.network.named(self._own.vectors.mean_square))
+
+    @property
+    def freezable(self) -> bool:
+        return all(self._each("freezable"))
+
+    def actors(self) -> list[Snapshot]:
+        """Snapshots of all actors."""
+        return [seat for group in self._each("snapshot") for seat in group]
+
+    def restore(self, actors: list[Snapshot]) -> None:
+        self._each("restore", actors)
+
+    def take_visits(self) -> Counter[Tile]:
+        return sum(self._each("take_visits"), Counter())
+
+    def _each(self, verb: str, *args: Any) -> list[Any]:
+        """Do a verb of ShardGroup in every process at once; this one's result first."""
+        for other in self._others:
+            other.ask(verb, *args)
+        own = getattr(self._own, verb)(*args)
+        return [own, *(other.answer() for other in self._others)]
+
+    def close(self) -> None:
+        for other in self._others:
+            other.close()
+        if hasattr(self, "_own"):
+            self._own.close()
+
+
+def _arrays(named: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
+    return {name: tensor.cpu().contiguous().numpy().copy() for name, tensor in named.items()}
+
+
+def _copy(saved: dict[str, np.ndarray], named: dict[str, torch.Tensor]) -> None:
+    for name, tensor in named.items():
+        tensor.copy_(torch.from_numpy(saved[name]))
