@@ -1,0 +1,131 @@
+"""Finished or half-finished runs, from Python: the agent to play with, the logs as arrays."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from deepcs.agents.network import Network
+from deepcs.agents.noise import greedy, sample
+from deepcs.curiosity.grid import Room
+from deepcs.envs.make import make_vec
+from deepcs.envs.pool import ActorPool
+from deepcs.runs.checkpoint import CheckpointError, load_checkpoint, newest_checkpoint
+from deepcs.runs.config import RunConfig
+from deepcs.runs.folder import RunError, RunFolder, Segment, VisitLog, parse_room
+from deepcs.runs.shard import look_at_world
+
+
+class Agent:
+    """A trained policy."""
+
+    def __init__(self, config: RunConfig, step: int, weights: dict[str, np.ndarray]) -> None:
+        self.config = config
+        self.step = step
+        """steps that it was trained for"""
+        world = look_at_world(config)
+        self._network = Network(world.observation_shape, world.actions, envs=1, steps=1)
+        for name, tensor in self._network.named_parameters().items():
+            tensor.copy_(torch.from_numpy(weights[name]))
+
+    def policy(self, observations: np.ndarray) -> np.ndarray:
+        """Probability of each action: (N, *observation shape) -> (N, actions)."""
+        logits, _ = self._network.evaluate(torch.from_numpy(observations))
+        probabilities: np.ndarray = torch.softmax(logits, 1).numpy()
+        return probabilities
+
+    def act(self, observations: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
+        """Actions (N,): drawn from the policy with `rng`, or the likeliest without."""
+        logits, _ = self._network.evaluate(torch.from_numpy(observations))
+        drawn = greedy(logits) if rng is None else sample(logits, rng.random(len(observations)))
+        actions: np.ndarray = drawn.numpy()
+        return actions
+
+    def make_envs(
+        self, num_envs: int, *, seed: int, workers: int | None = None, **settings: Any
+    ) -> ActorPool:
+        """Worlds as the agent knows them; grids start empty in every game."""
+        wanted = {**self.config.actor_settings(), **settings}
+        if wanted["lifetime"] == "never":
+            wanted["lifetime"] = "game"
+        return make_vec(self.config.world, num_envs=num_envs, seed=seed, workers=workers, **wanted)
+
+
+def load_agent(run: Path | str, step: int | None = None) -> Agent:
+    """The agent of a run: of its newest whole checkpoint, or of the one at a step.
+
+    >>> agent = load_agent("runs/Freeway-deepcs-paper-seed0")  # doctest: +SKIP
+    >>> actions = agent.act(observations, np.random.default_rng(0))  # doctest: +SKIP
+    """
+    folder = RunFolder(run)
+    config = folder.read_config().config
+    if step is not None:
+        checkpoint = load_checkpoint(folder.checkpoints, step)
+    else:
+        newest, _ = newest_checkpoint(folder.checkpoints)
+        if newest is None:
+            raise CheckpointError(
+                f"{folder.path} has no checkpoint yet; wait for its first or train longer."
+            )
+        checkpoint = newest
+    return Agent(config, checkpoint.step, checkpoint.weights)
+
+
+@dataclass(frozen=True)
+class RunLogs:
+    """A run's logs as arrays, one element a row."""
+
+    config: RunConfig
+    segments: tuple[Segment, ...]
+    curve: dict[str, np.ndarray]
+    """columns of curve.csv, float64; NaN where there was nothing yet"""
+    games: dict[str, np.ndarray]
+    """columns of games.csv but for the rooms, float64"""
+    game_rooms: list[tuple[Room, ...]]
+    """rooms of each game, in order of first entry"""
+    visits: dict[str, np.ndarray]
+    """columns of visits.npz: step, room (index into visit_rooms), row, column, entries"""
+    visit_rooms: list[Room]
+
+
+def load_run(path: Path | str) -> RunLogs:
+    """The logs of a run, whether it is finished or not."""
+    folder = RunFolder(path)
+    saved = folder.read_config()
+    curve = _columns(folder.path / "curve.csv")
+    games = _columns(folder.path / "games.csv")
+    rooms = games.pop("rooms", [])
+    visits: dict[str, np.ndarray] = {name: np.zeros(0, np.int64) for name in VisitLog.NAMES}
+    visit_rooms: list[Room] = []
+    if (folder.path / "visits.npz").is_file():
+        with np.load(folder.path / "visits.npz") as arrays:
+            visits = {name: arrays[name] for name in VisitLog.NAMES}
+            visit_rooms = [parse_room(str(room)) for room in arrays["rooms"]]
+    return RunLogs(
+        saved.config,
+        saved.segments,
+        {name: _numbers(cells) for name, cells in curve.items()},
+        {name: _numbers(cells) for name, cells in games.items()},
+        [tuple(map(parse_room, cell.split(";"))) if cell else () for cell in rooms],
+        visits,
+        visit_rooms,
+    )
+
+
+def _columns(path: Path) -> dict[str, list[str]]:
+    """A CSV's whole rows by column; a last row that is still being written is left out."""
+    try:
+        text = path.read_text()
+    except FileNotFoundError as error:
+        raise RunError(f"{path} is missing; give the folder that deepcs train wrote.") from error
+    header, *rows = csv.reader(text[: text.rfind("\n") + 1].splitlines())
+    return {name: [row[i] for row in rows] for i, name in enumerate(header)}
+
+
+def _numbers(cells: list[str]) -> np.ndarray:
+    return np.array([float(cell) if cell else np.nan for cell in cells], np.float64)
