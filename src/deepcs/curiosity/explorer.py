@@ -57,7 +57,9 @@ class Explorer:
         here = self.grid.here
         if here is not None and here != before:
             self._visits[here] += 1
-        if new or position.room != self._room or (self.window and position.y != self._window_y):
+        moved = self.grid.centred and here != before
+        scrolled = self.window is not None and position.y != self._window_y
+        if new or moved or scrolled or position.room != self._room:
             self._plane = None
             self._room = position.room
             self._window_y = position.y

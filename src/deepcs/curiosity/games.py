@@ -148,7 +148,8 @@ def amidar_level(ram: Ram) -> Room:
 
 
 def amidar_lives(ram: Ram) -> int:
-    return byte(ram, AMIDAR_STATE) & 3
+    """Lives left, the current one included: the two bits count those in reserve."""
+    return (byte(ram, AMIDAR_STATE) & 3) + 1
 
 
 def amidar_on_board(x: int, y: int, ram: Ram) -> bool:
@@ -244,7 +245,7 @@ _TABLE = (
             Difference(
                 "lives",
                 "not given",
-                "0xD6 & 3",
+                "(0xD6 & 3) + 1",
                 "the emulator's count includes the level, and drops when level 2 is finished",
             ),
             _minimum("(6, 7)"),
@@ -336,7 +337,7 @@ _TABLE = (
         x=0xBF,
         y=0xE1,
         bounds=Bounds(18, 0, 128, 100),
-        screen=Screen(1, 8, -1, 160),
+        screen=Screen(1, 4, -1, 162),
         room=at(0xDC),
         room_is="0xDC room, 0 to 31",
         differences=(
@@ -381,7 +382,7 @@ _TABLE = (
         x=0xD5,
         y=0x9A,
         bounds=Bounds(1, 0, 160, 79),
-        screen=Screen(1, 0, 2, 27),
+        screen=Screen(1, 2, 2, 26),
         room=at(0xDA),
         room_is="0xDA room, 8 is the map",
         room_leads=True,
@@ -400,7 +401,7 @@ _TABLE = (
         x=0xB7,
         y=0xAF,
         bounds=Bounds(19, 18, 121, 101),
-        screen=Screen(1, 1, -1, 147),
+        screen=Screen(1, 1, -1, 150),
         room=at(0x84),
         room_is="0x84 dungeon, 0 at the start",
         on_board=wizard_on_board,
@@ -442,7 +443,9 @@ def game(name: str) -> Game:
     """
     found = find_game(name)
     if found is None:
-        nearest = difflib.get_close_matches(plain_name(name), [plain_name(n) for n in _GAMES], 1, 0.0)[0]
+        nearest = difflib.get_close_matches(
+            plain_name(name), [plain_name(n) for n in _GAMES], 1, 0.0
+        )[0]
         nearest = next(known for known in _GAMES if plain_name(known) == nearest)
         raise ValueError(
             f"Got game {name!r}, which is not one of the twelve; the nearest is {nearest}. "

@@ -53,7 +53,7 @@ class Bounds:
 
 def check_tile(tile: int) -> int:
     """Return the tile size if it is usable, else raise ValueError."""
-    if tile < 1:
+    if not isinstance(tile, (int, np.integer)) or tile < 1:
         raise ValueError(f"Got a tile size of {tile}; give a whole number of units from 1 up.")
     return tile
 
@@ -68,6 +68,9 @@ def check_lifetime(lifetime: str) -> Lifetime:
 
 class Curiosity(Protocol):
     """What an environment needs of a grid, bounded or not."""
+
+    centred: bool
+    """the plane moves with the player"""
 
     @property
     def tiles(self) -> int: ...
@@ -120,6 +123,8 @@ class CuriosityGrid(Lives):
     >>> grid.visit(Position(81, 200, room=(1,))), grid.tiles
     (False, 2)
     """
+
+    centred = False
 
     def __init__(
         self,

@@ -60,6 +60,10 @@ def from_arrays(arrays: dict[str, np.ndarray], tree: Any) -> Any:
     """Put the arrays back into the tree that `to_arrays` split (tuples come back as lists)."""
     if isinstance(tree, dict):
         if tree.keys() == {"array"}:
+            if tree["array"] not in arrays:
+                raise SnapshotError(
+                    f"The snapshot lacks its array {tree['array']!r}; use one that was saved whole."
+                )
             return arrays[tree["array"]]
         return {key: from_arrays(arrays, value) for key, value in tree.items()}
     if isinstance(tree, list):

@@ -11,7 +11,7 @@ from deepcs.curiosity.games import Game
 from deepcs.curiosity.grid import Position
 from deepcs.curiosity.snapshot import Snapshot, check_snapshot
 
-JUMP = 8  # raw units in one sample that no walking player makes (at most 4 were seen)
+JUMP = 8  # raw units in one sample that no walk makes where rooms lead (at most 4 were seen)
 PATIENCE = 100  # samples to wait for a jump; the longest seen, Wizard of Wor's, took 53
 
 

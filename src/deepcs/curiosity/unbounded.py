@@ -28,6 +28,8 @@ class UnboundedGrid(Lives):
     tiles around the player.
     """
 
+    centred = True
+
     def __init__(self, tile: int = 16, *, lifetime: Lifetime = "game", y_up: bool = False) -> None:
         self.tile = check_tile(tile)
         self.lifetime = check_lifetime(lifetime)

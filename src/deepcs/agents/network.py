@@ -1,0 +1,241 @@
+"""The actor-critic network, with a backward pass written by hand.
+
+Weights do not change during a rollout, so its forward passes are those of the update too. Each
+layer's input is kept as the rollout goes along, and one backward pass over all T·N samples gives
+the gradient exactly, without a second forward pass and without autograd.
+"""
+
+from collections.abc import Iterator
+from math import prod, sqrt
+
+import torch
+from torch import Tensor
+
+from deepcs.agents.layers import Conv, Layer, Linear, Shape, Spec, layers_for, planes_first
+
+ALIGNMENT = 64
+"""Bytes. Matrix products may round differently at other addresses, so runs would not repeat."""
+
+Tape = list[tuple[Layer, Tensor, Tensor]]
+
+
+class Network:
+    """Policy logits and value of each observation, and the gradient of a whole rollout.
+
+    `parameters` and `gradient` are flat vectors of `parameter_count(...)` numbers, which the caller
+    may hand in, in shared memory for example: whoever writes them changes this network.
+    uint8 observations are divided by 255, float observations are taken as they are.
+    """
+
+    def __init__(
+        self,
+        observation_shape: Shape,
+        actions: int,
+        *,
+        envs: int,
+        steps: int,
+        parameters: Tensor | None = None,
+        gradient: Tensor | None = None,
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self.observation_shape = observation_shape
+        self.actions = actions
+        self.envs = envs
+        self.steps = steps
+        count = parameter_count(observation_shape, actions)
+        self.parameters = _flat("parameters", parameters, count, device, dtype)
+        self.gradient = _flat("gradient", gradient, count, device, dtype)
+        self.layers = _bind(observation_shape, actions, self.parameters, self.gradient)
+        """The trunk and, last, the head: policy and value as one layer of actions + 1 outputs."""
+        self.inputs = self._buffers(envs * steps)
+        """What the rollout kept: the input (T·N, *input_shape) of each layer."""
+        self._heads = self.parameters.new_zeros(envs * steps, actions + 1)
+        self._slots = [
+            self._tape(
+                [buffer[t * envs : (t + 1) * envs] for buffer in (*self.inputs, self._heads)]
+            )
+            for t in range(steps)
+        ]
+        self._scratch = self._tape([*self._buffers(0), self._heads[:0]])
+        self._scale = torch.tensor(1 / 255, dtype=dtype, device=device)
+
+    @property
+    def logits(self) -> Tensor:
+        """What `forward` gave for the whole rollout: (T·N, A)."""
+        return self._heads[:, :-1]
+
+    @property
+    def values(self) -> Tensor:
+        """What `forward` gave for the whole rollout: (T·N,)."""
+        return self._heads[:, -1]
+
+    def named_parameters(self) -> dict[str, Tensor]:
+        """Views under the names and in the shapes usual in PyTorch: (O, I, height, width)."""
+        return self.named(self.parameters)
+
+    def named_gradient(self) -> dict[str, Tensor]:
+        """The gradient, named as the parameters are."""
+        return self.named(self.gradient)
+
+    def named(self, flat: Tensor) -> dict[str, Tensor]:
+        """Views of any flat vector that lies beside the parameters, named as they are."""
+        named: dict[str, Tensor] = {}
+        *trunk, head = _bind(self.observation_shape, self.actions, flat, flat)
+        for layer in trunk:
+            named[f"{layer.name}.weight"] = planes_first(layer.weight)
+            named[f"{layer.name}.bias"] = layer.bias
+        named["policy.weight"], named["policy.bias"] = head.weight[:-1], head.bias[:-1]
+        named["value.weight"], named["value.bias"] = head.weight[-1:], head.bias[-1:]
+        return named
+
+    def initialise(self, seed: int) -> None:
+        """Orthogonal weights, scaled √2 in the trunk, 0.01 for the policy, 1 for the value.
+
+        The same numbers on every device and with any number of threads.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            for layer in self.layers[:-1]:
+                _orthogonal_(layer.weight, sqrt(2), generator)
+            _orthogonal_(self.layers[-1].weight[:-1], 0.01, generator)
+            _orthogonal_(self.layers[-1].weight[-1:], 1.0, generator)
+        finally:
+            torch.set_num_threads(threads)
+        for layer in self.layers:
+            layer.bias.zero_()
+
+    def forward(self, t: int, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (N, A) and values (N,) of step `t`'s observations (N, *observation_shape).
+
+        Both are views, overwritten when step `t` of the next rollout comes.
+        """
+        return self._run(observations, self._slots[t])
+
+    def evaluate(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (B, A) and values (B,) of any number of observations; the rollout is untouched."""
+        batch = len(observations)
+        if len(self._scratch[0][1]) != batch:
+            heads = self.parameters.new_zeros(batch, self.actions + 1)
+            self._scratch = self._tape([*self._buffers(batch), heads])
+        logits, values = self._run(observations, self._scratch)
+        return logits.clone(), values.clone()
+
+    def backward(self, d_logits: Tensor, d_values: Tensor) -> list[Tensor]:
+        """Write the gradient of a loss, given its gradient for logits (T·N, A) and values (T·N,).
+
+        Returns what `output_gradients` does.
+        """
+        gradients = self.output_gradients(d_logits, d_values)
+        for layer, inputs, d_outputs in zip(self.layers, self.inputs, gradients, strict=True):
+            layer.write_gradient(inputs, d_outputs)
+        return gradients
+
+    def output_gradients(self, d_logits: Tensor, d_values: Tensor) -> list[Tensor]:
+        """A loss's gradient (T·N, *output_shape) for each layer's outputs before the ReLU."""
+        gradients = [torch.cat((d_logits, d_values[:, None]), 1)]
+        for below, layer, inputs in zip(
+            self.layers[-2::-1], self.layers[:0:-1], self.inputs[:0:-1], strict=True
+        ):
+            d_inputs = layer.input_gradient(inputs, gradients[-1])
+            # The inputs are the ReLU's outputs: it let pass what is positive.
+            torch.ops.aten.threshold_backward.grad_input(d_inputs, inputs, 0, grad_input=d_inputs)
+            gradients.append(d_inputs.reshape(-1, *below.output_shape))
+        return gradients[::-1]
+
+    def _tape(self, buffers: list[Tensor]) -> Tape:
+        """Each layer with the buffers that it reads and writes."""
+        return [
+            (layer, inputs, outputs.view(-1, *layer.output_shape))
+            for layer, inputs, outputs in zip(self.layers, buffers, buffers[1:], strict=False)
+        ]
+
+    def _run(self, observations: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
+        pixels = tape[0][1]
+        if observations.dim() == 4:
+            observations = observations.permute(0, 2, 3, 1)
+        if observations.dtype == torch.uint8:
+            torch.mul(observations, self._scale, out=pixels)
+        else:
+            pixels.copy_(observations)
+        for layer, inputs, outputs in tape:
+            layer.forward(inputs, outputs)
+        return outputs[:, :-1], outputs[:, -1]
+
+    def _buffers(self, batch: int) -> list[Tensor]:
+        return [self.parameters.new_zeros(batch, *layer.input_shape) for layer in self.layers]
+
+
+def parameter_count(observation_shape: Shape, actions: int) -> int:
+    """How many numbers the flat vectors of such a network hold."""
+    return sum(
+        prod(spec.weight_shape(inputs)) + spec.out
+        for _, spec, inputs in _plan(observation_shape, actions)
+    )
+
+
+def _plan(observation_shape: Shape, actions: int) -> Iterator[tuple[str, Spec, Shape]]:
+    """Name, kind and input shape of each layer."""
+    specs = layers_for(observation_shape)
+    shape = observation_shape[1:] + observation_shape[:1]
+    for index, spec in enumerate(specs):
+        kind = "conv" if isinstance(spec, Conv) else "fc"
+        alike = [i for i, other in enumerate(specs) if type(other) is type(spec)]
+        name = f"{kind}{alike.index(index) + 1}" if len(alike) > 1 else kind
+        shape = spec.input_shape(shape)
+        yield name, spec, shape
+        shape = spec.output_shape(shape)
+    yield "head", Linear(actions + 1, relu=False), shape
+
+
+def _bind(
+    observation_shape: Shape, actions: int, parameters: Tensor, gradient: Tensor
+) -> list[Layer]:
+    """The layers as views of the flat vectors: each layer's weight, then its bias."""
+    layers = []
+    start = 0
+    for name, spec, inputs in _plan(observation_shape, actions):
+        shape = spec.weight_shape(inputs)
+        middle = start + prod(shape)
+        end = middle + spec.out
+        layers.append(
+            Layer(
+                name,
+                spec,
+                inputs,
+                spec.output_shape(inputs),
+                parameters[start:middle].view(shape),
+                parameters[middle:end],
+                gradient[start:middle].view(shape),
+                gradient[middle:end],
+            )
+        )
+        start = end
+    return layers
+
+
+def _flat(
+    name: str, given: Tensor | None, count: int, device: torch.device | str, dtype: torch.dtype
+) -> Tensor:
+    if given is None:
+        return torch.zeros(count, dtype=dtype, device=device)
+    if given.shape != (count,) or given.dtype != dtype or given.data_ptr() % ALIGNMENT:
+        raise ValueError(
+            f"`{name}` is {tuple(given.shape)} of {given.dtype} at address {given.data_ptr()}: give"
+            f" ({count},) of {dtype} at a multiple of {ALIGNMENT} bytes."
+        )
+    return given
+
+
+def _orthogonal_(weight: Tensor, gain: float, generator: torch.Generator) -> None:
+    """Fill a weight, as a matrix (outputs, inputs), with orthonormal rows or columns times gain."""
+    rows = weight.shape[0]
+    columns = weight.numel() // rows
+    normal = torch.randn(
+        max(rows, columns), min(rows, columns), generator=generator, dtype=torch.float64
+    )
+    q, r = torch.linalg.qr(normal)
+    q = q * r.diagonal().sign()
+    weight.copy_((gain * (q if rows >= columns else q.t())).reshape(weight.shape))
