@@ -1,22 +1,35 @@
 """`deepcs ...`: one dataclass per subcommand; its fields are the arguments, `run` does the work.
 
-What a subcommand needs is imported inside its `run`, so that `deepcs games` never waits for torch.
+The module of a subcommand is imported when it is called, so that `deepcs games` never waits for
+torch.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Protocol
 
 import tyro
 from rich.console import Console
 
-DESCRIPTION = "Deep Curiosity Search: reward what is new in this life."
 WIDTH = 100  # columns where the output is not a terminal
+HELP = """\
+Deep Curiosity Search: reward what is new in this life.
+
+deepcs train GAME       train an agent: DeepCS on A2C, or one of its controls
+deepcs resume RUN       go on with a run, exactly
+deepcs evaluate RUN     play many games with a trained agent: a table and a CSV
+deepcs record RUN       film a game, with the curiosity grid over it
+deepcs games [GAME]     the twelve games: positions in RAM, rooms, tiles, weights
+deepcs bench            how fast training is on this machine
+deepcs demo             see the point, twice, in about eight minutes
+
+deepcs COMMAND --help says more; deepcs --version says which version this is."""
 
 
 class Command(Protocol):
@@ -33,27 +46,40 @@ class Games:
     def run(self) -> None:
         from deepcs.games_table import print_game, print_games
 
+        console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
         if self.name is None:
-            print_games(_console())
+            print_games(console)
         else:
-            print_game(_console(), self.name)
+            print_game(console, self.name)
 
 
-COMMANDS: dict[str, Callable[..., Any]] = {"games": Games}
+COMMANDS = {
+    "train": "deepcs.commands:Train",
+    "resume": "deepcs.commands:Resume",
+    "evaluate": "deepcs.commands:Evaluate",
+    "record": "deepcs.commands:Record",
+    "games": "deepcs.cli:Games",
+    "bench": "deepcs.commands:Bench",
+    "demo": "deepcs.commands:Demo",
+}
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run one subcommand; bad input prints one sentence and exits with code 2."""
     arguments = list(sys.argv[1:] if args is None else args)
-    if arguments == ["--version"]:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(HELP)
+        sys.exit(0 if arguments else 2)
+    if arguments[0] == "--version":
         print(version("deepcs"))
         return
-    if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
-        _refuse(f"Got command {arguments[0]!r}; choose one of {', '.join(COMMANDS)}.")
-    command: Command = tyro.extras.subcommand_cli_from_dict(
-        COMMANDS, prog="deepcs", description=DESCRIPTION, args=arguments
-    )
+    name, *rest = arguments
+    if name not in COMMANDS:
+        _refuse(f"Got command {name!r}; choose one of {', '.join(COMMANDS)}.")
+    module, _, kind = COMMANDS[name].partition(":")
+    command_type: type[Command] = getattr(importlib.import_module(module), kind)
     try:
+        command = tyro.cli(command_type, args=rest, prog=f"deepcs {name}")
         command.run()
     except ValueError as error:
         if not _ours(error):
@@ -61,14 +87,10 @@ def main(args: Sequence[str] | None = None) -> None:
         _refuse(str(error))
 
 
-def _console() -> Console:
-    return Console() if sys.stdout.isatty() else Console(width=WIDTH)
-
-
 def _ours(error: BaseException) -> bool:
     """Whether our code raised it, as a word to the user, and not some library."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    return str(frame.f_globals.get("__name__", "")).split(".")[0] == "deepcs"
+    return str(frame.f_globals.get("__name__", "")).split(".")[0] in ("deepcs", "__main__")
 
 
 def _refuse(sentence: str) -> None:

@@ -90,6 +90,11 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         rom = roms.get_rom_path(self.game.rom)
         assert rom is not None, "ale-py ships the ROMs of all twelve games"
         self.ale.loadROM(rom)
+        # The emulator takes some 65 frames to reset, always the same: keep where they lead.
+        self.ale.reset_game()
+        self._opening = self.ale.cloneState()
+        self._opening_screen: np.ndarray = self.ale.getScreenRGB()
+        self._opening_grey: np.ndarray = self.ale.getScreenGrayscale()
         minimal = self.ale.getMinimalActionSet()
         actions = self.ale.getLegalActionSet() if self.protocol.full_actions else minimal
         self.actions: tuple[int, ...] = tuple(action.value for action in actions)
@@ -102,7 +107,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self._before = np.zeros((HEIGHT, WIDTH), np.uint8)
         self._screen = np.zeros((HEIGHT, WIDTH), np.uint8)
         self._ram = np.zeros(128, np.uint8)
-        self._restored_screen: np.ndarray | None = None
+        self._restored_screen: np.ndarray | None = None  # the emulator's is stale till it plays
         self._last_action = 0
         self._frames = 0
         self._lives = 0
@@ -123,7 +128,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             self._press(Action.FIRE.value)
             if self.ale.game_over():
                 self._begin()
-        else:
+        elif self._frames:
             self.ale.getScreenGrayscale(self._screen)
         self._score = 0.0
         self.tracker.reset()
@@ -166,8 +171,10 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         return screen
 
     def _begin(self) -> None:
-        self.ale.reset_game()
-        self._restored_screen = None
+        """Back to the first frame of a game."""
+        self.ale.restoreState(self._opening)
+        self._restored_screen = self._opening_screen
+        self._screen[:] = self._opening_grey
         self._last_action = 0
         self._frames = 0
 
@@ -177,12 +184,12 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             action = self._last_action
         self._last_action = action
         self._frames += 1
+        self._restored_screen = None
         reward: int = self.ale.act(action)
         return reward
 
     def _press(self, action: int) -> float:
         """Hold an action for 4 raw frames; leaves the last two's maximum in the screen."""
-        self._restored_screen = None
         reward = 0
         for frame in range(FRAME_SKIP):
             reward += self._frame(action)

@@ -40,11 +40,17 @@ class Process:
         self._connection: Connection[Any, Any] = ours
         # One thread each: as many processes as cores run already.
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        self.popen = subprocess.Popen(
-            [sys.executable, "-m", "deepcs.envs.process", str(theirs.fileno()), str(memory_fd)],
-            pass_fds=(theirs.fileno(), memory_fd),
-            env=environment,
-        )
+        # Ctrl-C, and a SIGTERM to the whole group, are the parent's to handle: a child inherits
+        # what is blocked here, so it is deaf from its first moment.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+        try:
+            self.popen = subprocess.Popen(
+                [sys.executable, "-m", "deepcs.envs.process", str(theirs.fileno()), str(memory_fd)],
+                pass_fds=(theirs.fileno(), memory_fd),
+                env=environment,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self._send(pickle.dumps(sys.path))
         self._send(cloudpickle.dumps((build, args)))
@@ -124,7 +130,6 @@ def serve(connection: Connection[Any, Any], memory_fd: int) -> None:
 
 
 def main(connection_fd: int, memory_fd: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     try:
         serve(Connection(connection_fd), memory_fd)
     except HUNG_UP:

@@ -22,7 +22,7 @@ import numpy as np
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-from deepcs.curiosity.snapshot import from_arrays, to_arrays
+from deepcs.curiosity.snapshot import SnapshotError, from_arrays, to_arrays
 
 FILES = ("weights.safetensors", "optimizer.safetensors", "actors.safetensors", "state.json")
 MANIFEST = "manifest.json"
@@ -48,8 +48,12 @@ class Checkpoint:
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file beside and rename it into place: a reader sees the old one or the new one."""
     beside = path.with_name(f".{path.name}.new")
-    _write(beside, content)
-    beside.replace(path)
+    try:
+        _write(beside, content)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
     _sync_folder(path.parent)
 
 
@@ -68,6 +72,16 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def _plain(value: object) -> object:
+    """A NumPy number in an environment's snapshot, as JSON takes it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise SnapshotError(
+        f"Got {type(value).__name__} in a snapshot; the environment's snapshot() may hold dicts, "
+        "lists, NumPy arrays, numbers, text, True, False and None."
+    )
+
+
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     """Write into folder/<step>; a failure half-way leaves all earlier checkpoints as they were."""
     arrays, tree = to_arrays(checkpoint.actors)
@@ -76,7 +90,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
         "weights.safetensors": save_arrays(checkpoint.weights),
         "optimizer.safetensors": save_arrays(checkpoint.optimizer),
         "actors.safetensors": save_arrays(arrays),
-        "state.json": json.dumps(state).encode(),
+        "state.json": json.dumps(state, default=_plain).encode(),
     }
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     beside = folder / f".{checkpoint.step}.new"
@@ -151,9 +165,22 @@ def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
     return None, damaged
 
 
-def prune_checkpoints(folder: Path, keep: int, milestone_every: int) -> None:
-    """Delete all but the last `keep` and, of the others, the first past each milestone."""
+def clear_unfinished(folder: Path) -> None:
+    """Delete what a killed process left of a checkpoint that it was writing."""
+    for path in folder.glob(".*.new"):
+        shutil.rmtree(path)
+
+
+def prune_checkpoints(folder: Path, newest: int, keep: int, milestone_every: int) -> None:
+    """Delete all but the last `keep` and, of the others, the first past each milestone.
+
+    `newest`: the step just saved; what is later than that is left from a future that was given up.
+    """
     steps = checkpoint_steps(folder)
+    for step in steps:
+        if step > newest:
+            shutil.rmtree(folder / str(step))
+    steps = [step for step in steps if step <= newest]
     kept_milestones: set[int] = set()
     for step in steps[:-keep]:
         milestone = step // milestone_every

@@ -17,6 +17,7 @@ from deepcs.curiosity.grid import check_tile
 from deepcs.curiosity.reward import Weight, check_weight
 from deepcs.envs.make import MAZES, world_name
 from deepcs.envs.protocol import Protocol, protocol
+from deepcs.runs.words import Count, World
 from deepcs.runs.treatment import Treatment, treatment
 
 FORMAT = 1  # of the run folder; another number is refused
@@ -36,13 +37,13 @@ def cores() -> int:
 class RunConfig:
     """Settings of one training run; all that can change a byte of its result."""
 
-    world: str
+    world: World
     """one of the twelve games, a maze, or module:factory of an environment of your own"""
     treatment: str = "deepcs"
     """deepcs, a2c, no-grid, no-intrinsic, never-reset or life-reset"""
     protocol: str = "paper"
     """paper or machado"""
-    steps: int = PAPER_STEPS
+    steps: Count = PAPER_STEPS
     """agent steps over all actors (4 raw frames each), rounded up to whole updates"""
     seed: int = 0
     """of everything random in the run"""
@@ -66,29 +67,29 @@ class RunConfig:
     """torch threads per process"""
     device: str = "auto"
     """cpu, cuda, or auto: cuda if there is one"""
-    log_every: int = 8_000
+    log_every: Count = 8_000
     """steps between rows of curve.csv (100 updates, as in Baselines)"""
-    checkpoint_every: int = 0
+    checkpoint_every: Count = 0
     """steps between checkpoints; 0: about ten minutes' worth"""
-    milestone_every: int = 10_000_000
+    milestone_every: Count = 10_000_000
     """a checkpoint is kept for good whenever this many steps have passed"""
 
     def resolved(self) -> RunConfig:
         """With every choice made and checked; raises ValueError in one sentence."""
         positive = ("steps", "actors", "threads", "log_every", "milestone_every")
         for name in positive:
-            if getattr(self, name) < 1:
+            if not _whole(getattr(self, name), 1):
                 raise ValueError(
                     f"Got {name} {getattr(self, name)}; give a whole number from 1 up."
                 )
         for name in ("shards", "checkpoint_every", "seed"):
-            if getattr(self, name) < 0:
+            if not _whole(getattr(self, name), 0):
                 raise ValueError(
                     f"Got {name} {getattr(self, name)}; give a whole number from 0 up."
                 )
         if self.grid not in ("plane", "stacked"):
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
-        if self.a2c.steps < 1:
+        if not _whole(self.a2c.steps, 1):
             raise ValueError(f"Got a2c.steps {self.a2c.steps}; give a whole number from 1 up.")
         treatment(self.treatment)
         protocol(self.protocol)
@@ -156,6 +157,10 @@ class RunConfig:
             "graded": self.graded,
             "max_frames": self.max_frames,
         }
+
+
+def _whole(number: object, least: int) -> bool:
+    return isinstance(number, int) and number >= least
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:

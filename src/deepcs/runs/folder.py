@@ -6,15 +6,18 @@ that nothing stands twice and nothing is missing.
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import io
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -78,8 +81,13 @@ class RunFolder:
 
     def lock(self) -> None:
         """Make this process the only one that trains here, until it ends, however it ends."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        file = (self.path / "lock").open("ab")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = (self.path / "lock").open("ab")
+        except OSError as error:
+            raise RunError(
+                f"{self.path} cannot be written ({error}); give another --out."
+            ) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -121,17 +129,18 @@ class RunFolder:
             ) from error
         if not isinstance(saved, dict) or "format" not in saved:
             raise RunError(f"{path} is not a config of deepcs; give the folder of a run.")
+        written_by = saved["versions"] if isinstance(saved.get("versions"), dict) else {}
         if saved["format"] != FORMAT:
             raise RunError(
                 f"{self.path} is a run of format {saved['format']}, this deepcs reads format "
-                f"{FORMAT}; use the version that wrote it, "
-                f"{saved.get('versions', {}).get('deepcs', 'unknown')}."
+                f"{FORMAT}; use the version that wrote it, {written_by.get('deepcs', 'unknown')}."
             )
         try:
             config = from_json(saved["config"])
-            segments = tuple(Segment(*pair) for pair in saved["segments"])
-            return SavedRun(config, segments, saved["versions"])
-        except (KeyError, TypeError) as error:
+            dataclasses.replace(config, device="cpu").resolved()  # read where there is no cuda too
+            segments = tuple(Segment(*map(int, pair)) for pair in saved["segments"])
+            return SavedRun(config, segments, {"deepcs": written_by["deepcs"], **written_by})
+        except (KeyError, TypeError, ValueError) as error:
             raise RunError(
                 f"{path} lacks or mistakes a setting ({error}); restore the file from a copy."
             ) from error
@@ -146,8 +155,9 @@ class CsvLog:
         if keep is None:
             self._file = path.open("wb")
             self._line(columns)
+            self._file.flush()
         else:
-            if path.stat().st_size < keep:
+            if not path.is_file() or path.stat().st_size < keep:
                 raise RunError(
                     f"{path} is shorter than its checkpoint remembers; restore it from a copy."
                 )
@@ -187,11 +197,13 @@ class VisitLog:
         self._path = path
         self._rooms: dict[str, int] = {}
         self._rows: list[np.ndarray] = []  # int64 (n, 5) each
-        if keep_until is not None and path.is_file():
-            saved = np.load(path)
-            self._rooms = {str(room): i for i, room in enumerate(saved["rooms"])}
-            rows = np.stack([saved[name] for name in self.NAMES], 1)
-            self._rows = [rows[rows[:, 0] <= keep_until]]
+        if keep_until is not None:
+            columns, rooms = read_visits(path)
+            rows = np.stack([columns[name] for name in self.NAMES], 1)
+            rows = rows[rows[:, 0] <= keep_until]
+            self._rows = [rows]
+            known = rows[:, 1].max(initial=-1) + 1  # rooms are numbered as they come
+            self._rooms = {room: i for i, room in enumerate(rooms[:known])}
 
     def append(self, step: int, visits: Counter[Tile]) -> None:
         if visits:
@@ -208,3 +220,13 @@ class VisitLog:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, rooms=np.array(list(self._rooms), np.str_), **columns)
         write_whole(self._path, buffer.getvalue())
+
+
+def read_visits(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The columns of a visits.npz by name, and the texts of its rooms."""
+    try:
+        with np.load(path) as arrays:
+            columns = {name: arrays[name] for name in VisitLog.NAMES}
+            return columns, [str(room) for room in arrays["rooms"]]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
+        raise RunError(f"{path} is damaged or missing; restore it from a copy.") from error

@@ -43,6 +43,8 @@ class Learner:
     """
 
     def __init__(self, config: RunConfig, workers: int | None = None) -> None:
+        if workers is not None and workers < 0:
+            raise ValueError(f"Got {workers} workers; give a whole number from 0 (chosen) up.")
         self.config = config
         world = look_at_world(config)
         workers = workers or min(config.shards, cores())
@@ -53,14 +55,16 @@ class Learner:
         shares = edges(config.shards, replicas)
         self._others: list[Process] = []
         memory = None
-        if replicas > 1:
-            memory_fd = shared_memory(size_in_bytes(world.parameters, config.shards))
-            memory = mmap.mmap(memory_fd, 0)
-            for k, share in enumerate(shares[1:], 1):
-                order = config, world, share, pool_workers
-                self._others.append(Process(f"Replica {k}", memory_fd, ShardGroup, *order))
-            os.close(memory_fd)
         try:
+            if replicas > 1:
+                memory_fd = shared_memory(size_in_bytes(world.parameters, config.shards))
+                try:
+                    memory = mmap.mmap(memory_fd, 0)
+                    for k, share in enumerate(shares[1:], 1):
+                        order = config, world, share, pool_workers
+                        self._others.append(Process(f"Replica {k}", memory_fd, ShardGroup, *order))
+                finally:
+                    os.close(memory_fd)
             self._own = ShardGroup(memory, config, world, shares[0], pool_workers)
             for other in self._others:
                 other.answer()

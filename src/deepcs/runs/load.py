@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,23 @@ from deepcs.agents.noise import greedy, sample
 from deepcs.curiosity.grid import Room
 from deepcs.envs.make import make_vec
 from deepcs.envs.pool import ActorPool
-from deepcs.runs.checkpoint import CheckpointError, load_checkpoint, newest_checkpoint
+from deepcs.runs.checkpoint import (
+    CheckpointError,
+    checkpoint_steps,
+    load_checkpoint,
+    newest_checkpoint,
+)
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunError, RunFolder, Segment, VisitLog, parse_room
+from deepcs.runs.folder import (
+    CURVE_COLUMNS,
+    GAMES_COLUMNS,
+    RunError,
+    RunFolder,
+    Segment,
+    VisitLog,
+    parse_room,
+    read_visits,
+)
 from deepcs.runs.shard import look_at_world
 
 
@@ -65,6 +80,12 @@ def load_agent(run: Path | str, step: int | None = None) -> Agent:
     folder = RunFolder(run)
     config = folder.read_config().config
     if step is not None:
+        steps = checkpoint_steps(folder.checkpoints)
+        if step not in steps:
+            raise CheckpointError(
+                f"{folder.path} has no checkpoint of step {step}; "
+                f"choose one of {', '.join(map(str, steps)) or 'none yet'}."
+            )
         checkpoint = load_checkpoint(folder.checkpoints, step)
     else:
         newest, _ = newest_checkpoint(folder.checkpoints)
@@ -97,34 +118,42 @@ def load_run(path: Path | str) -> RunLogs:
     """The logs of a run, whether it is finished or not."""
     folder = RunFolder(path)
     saved = folder.read_config()
-    curve = _columns(folder.path / "curve.csv")
-    games = _columns(folder.path / "games.csv")
-    rooms = games.pop("rooms", [])
+    curve = _columns(folder.path / "curve.csv", CURVE_COLUMNS)
+    games = _columns(folder.path / "games.csv", GAMES_COLUMNS)
+    rooms = games.pop("rooms")
     visits: dict[str, np.ndarray] = {name: np.zeros(0, np.int64) for name in VisitLog.NAMES}
     visit_rooms: list[Room] = []
     if (folder.path / "visits.npz").is_file():
-        with np.load(folder.path / "visits.npz") as arrays:
-            visits = {name: arrays[name] for name in VisitLog.NAMES}
-            visit_rooms = [parse_room(str(room)) for room in arrays["rooms"]]
-    return RunLogs(
-        saved.config,
-        saved.segments,
-        {name: _numbers(cells) for name, cells in curve.items()},
-        {name: _numbers(cells) for name, cells in games.items()},
-        [tuple(map(parse_room, cell.split(";"))) if cell else () for cell in rooms],
-        visits,
-        visit_rooms,
-    )
-
-
-def _columns(path: Path) -> dict[str, list[str]]:
-    """A CSV's whole rows by column; a last row that is still being written is left out."""
+        visits, rooms_seen = read_visits(folder.path / "visits.npz")
+        visit_rooms = [parse_room(room) for room in rooms_seen]
     try:
-        text = path.read_text()
-    except FileNotFoundError as error:
-        raise RunError(f"{path} is missing; give the folder that deepcs train wrote.") from error
-    header, *rows = csv.reader(text[: text.rfind("\n") + 1].splitlines())
-    return {name: [row[i] for row in rows] for i, name in enumerate(header)}
+        return RunLogs(
+            saved.config,
+            saved.segments,
+            {name: _numbers(cells) for name, cells in curve.items()},
+            {name: _numbers(cells) for name, cells in games.items()},
+            [tuple(map(parse_room, cell.split(";"))) if cell else () for cell in rooms],
+            visits,
+            visit_rooms,
+        )
+    except ValueError as error:
+        raise RunError(
+            f"The logs in {folder.path} are damaged ({error}); restore them from a copy."
+        ) from error
+
+
+def _columns(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
+    """A CSV's whole rows by column; a last row that is still being written is left out.
+
+    A run that is just starting has no file yet, or an empty one: no rows.
+    """
+    whole, _, _ = path.read_bytes().rpartition(b"\n") if path.is_file() else (b"", b"", b"")
+    if not whole:
+        return {name: [] for name in names}
+    header, *rows = csv.reader(whole.decode(errors="replace").split("\n"))
+    if tuple(header) != tuple(names) or any(len(row) != len(names) for row in rows):
+        raise RunError(f"{path} is damaged; restore it from a copy.")
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 
 def _numbers(cells: list[str]) -> np.ndarray:

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 from torch.utils.tensorboard import SummaryWriter
 
 from deepcs.agents.a2c import learning_rate
 from deepcs.envs.process import WorkerError
 from deepcs.runs.checkpoint import (
     Checkpoint,
+    clear_unfinished,
     newest_checkpoint,
     prune_checkpoints,
     save_checkpoint,
@@ -41,8 +45,10 @@ from deepcs.runs.folder import (
 )
 from deepcs.runs.learner import DivergedError, Learner, Rollout
 from deepcs.runs.progress import Display, Silence, Status
+from deepcs.runs.shard import look_at_world
 
 KEPT = 2  # newest checkpoints that are kept beside the milestones
+BEFORE_CONFIG = {"lock", ".config.json.new"}  # all that a run killed at its birth leaves
 SPEED_SECONDS = 5.0  # over which the displayed speed is measured
 
 
@@ -87,13 +93,15 @@ class Progress:
 class Logs:
     """games.csv, curve.csv, visits.npz and TensorBoard of one run."""
 
-    def __init__(self, folder: RunFolder, state: dict[str, Any] | None, step: int) -> None:
-        """`state`: what `sync` returned at the checkpoint to go on from; None: start anew."""
-        keep = (None, None) if state is None else (state["games"], state["curve"])
-        self.games = CsvLog(folder.path / "games.csv", GAMES_COLUMNS, keep[0])
-        self.curve = CsvLog(folder.path / "curve.csv", CURVE_COLUMNS, keep[1])
-        self.visits = VisitLog(folder.path / "visits.npz", None if state is None else step)
-        self.tensorboard = SummaryWriter(str(folder.tensorboard), purge_step=step + 1)
+    def __init__(self, folder: RunFolder, checkpoint: Checkpoint | None) -> None:
+        """Go on where the logs stood at the checkpoint; None: start anew."""
+        path, step, stood = folder.path, None, {"games": None, "curve": None}
+        if checkpoint is not None:
+            step, stood = checkpoint.step, checkpoint.state["logs"]
+        self.visits = VisitLog(path / "visits.npz", step)
+        self.games = CsvLog(path / "games.csv", GAMES_COLUMNS, stood["games"])
+        self.curve = CsvLog(path / "curve.csv", CURVE_COLUMNS, stood["curve"])
+        self.tensorboard = SummaryWriter(str(folder.tensorboard), purge_step=(step or 0) + 1)
 
     def sync(self) -> dict[str, int]:
         """Bring everything to disk; returns where the files stand."""
@@ -101,9 +109,15 @@ class Logs:
         return {"games": self.games.sync(), "curve": self.curve.sync()}
 
     def close(self) -> None:
-        self.games.close()
-        self.curve.close()
-        self.tensorboard.close()
+        with closing(self.games), closing(self.curve), closing(self.tensorboard):
+            pass  # each, even if another cannot write its last rows
+
+
+@dataclass
+class Stop:
+    """Whether the run was told to stop."""
+
+    signal: int | None = None
 
 
 class Run:
@@ -114,33 +128,38 @@ class Run:
         folder: RunFolder,
         config: RunConfig,
         checkpoint: Checkpoint | None,
-        *,
-        workers: int | None,
+        learner: Learner,
+        logs: Logs,
+        stop: Stop,
         display: Display,
     ) -> None:
         self.folder = folder
         self.config = config
+        self.learner = learner
+        self.logs = logs
+        self.stop = stop
         self.display = display
-        self.stop_signal: int | None = None
-        self.learner = Learner(config, workers)
         if checkpoint is None:
             self.progress = Progress()
-            self.learner.initialise()
-            self.logs = Logs(folder, None, 0)
+            learner.initialise()
         else:
             self.progress = Progress.from_json(checkpoint.state["progress"])
-            self.learner.load(checkpoint.weights, checkpoint.optimizer)
+            learner.load(checkpoint.weights, checkpoint.optimizer)
             if checkpoint.actors is not None:
-                self.learner.restore(checkpoint.actors)
-            self.logs = Logs(folder, checkpoint.state["logs"], checkpoint.step)
-        self._saved_step = self.progress.step if checkpoint else -1
+                learner.restore(checkpoint.actors)
+        self.saved_step: int | None = None if checkpoint is None else checkpoint.step
         self._began = time.monotonic() - self.progress.seconds
         self._speed = (time.monotonic(), self.progress.step, 0.0)
 
     def go(self) -> None:
-        """Train until the last step, or until told to stop."""
+        """Train until the last step or until told to stop, and save."""
+        self.go_until(self.config.steps)
+        self.save()
+
+    def go_until(self, step: int) -> None:
+        """Train up to a step, or until told to stop."""
         config, progress = self.config, self.progress
-        while progress.step < config.steps and self.stop_signal is None:
+        while progress.step < step and self.stop.signal is None:
             rate = learning_rate(config.a2c, progress.step, config.steps)
             rollout = self.learner.rollout(progress.step // config.update_steps)
             norm = self.learner.update(rate)
@@ -150,7 +169,6 @@ class Run:
             if progress.step % config.checkpoint_every == 0:
                 self.save()
             self._show()
-        self.save()
 
     def _record(self, rollout: Rollout, norm: float) -> None:
         config, progress = self.config, self.progress
@@ -231,37 +249,39 @@ class Run:
     def save(self) -> None:
         """Write a checkpoint, unless this step has one; prune older ones."""
         progress = self.progress
-        if progress.step == self._saved_step:
+        if progress.step == self.saved_step:
             return
+        weights, optimizer = self.learner.weights(), self.learner.optimizer()
+        if not all(np.isfinite(a).all() for a in (*weights.values(), *optimizer.values())):
+            raise DivergedError("The weights are no longer finite")
         progress.seconds = time.monotonic() - self._began
         logs = self.logs.sync()
         checkpoint = Checkpoint(
             progress.step,
-            self.learner.weights(),
-            self.learner.optimizer(),
+            weights,
+            optimizer,
             self.learner.actors() if self.learner.freezable else None,
             {"progress": progress.to_json(), "logs": logs},
         )
         save_checkpoint(self.folder.checkpoints, checkpoint)
-        self._saved_step = progress.step
-        prune_checkpoints(self.folder.checkpoints, KEPT, self.config.milestone_every)
-
-    def close(self) -> None:
-        self.learner.close()
-        self.logs.close()
-        self.display.close()
+        self.saved_step = progress.step
+        prune_checkpoints(self.folder.checkpoints, progress.step, KEPT, self.config.milestone_every)
 
 
 @contextmanager
-def stopping_on_signals(run: Run) -> Iterator[None]:
+def stopping_on_signals() -> Iterator[Stop]:
     """Ctrl-C and SIGTERM end the run after the update under way."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop  # Python hands signals to the main thread only
+        return
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        run.stop_signal = number
+    def note(number: int, frame: FrameType | None) -> None:
+        stop.signal = number
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -280,20 +300,25 @@ def train(
     ValueError (also RunError) for what cannot be done as asked, StoppedError when the run had to
     stop.
     """
+    chosen_shards = config.shards
     config = config.resolved()
     folder = RunFolder(out)
     if not folder.holds_run:
-        if folder.path.is_dir() and any(p.name != "lock" for p in folder.path.iterdir()):
+        look_at_world(config)  # refuses what cannot be trained in before anything is written
+        if folder.path.is_dir() and not BEFORE_CONFIG.issuperset(os.listdir(folder.path)):
             raise RunError(
                 f"{folder.path} holds files that are not a run's; give an empty or new --out."
             )
         folder.lock()
         try:
-            folder.write_config(config, [Segment(0, config.steps)])
-            return _execute(folder, config, workers, display or Silence())
+            if not folder.holds_run:  # nobody was quicker
+                folder.write_config(config, [Segment(0, config.steps)])
+                return _execute(folder, config, workers, display or Silence())
         finally:
             folder.unlock()
     saved = folder.read_config()
+    if chosen_shards == 0:  # not asked for: what was chosen where the run began stays
+        config = dataclasses.replace(config, shards=saved.config.shards)
     if dataclasses.replace(saved.config, steps=config.steps) != config:
         different = [
             f"{f.name} {getattr(saved.config, f.name)!r}, not {getattr(config, f.name)!r}"
@@ -315,63 +340,83 @@ def resume(
     display: Display | None = None,
 ) -> int | None:
     """Go on with a run, exactly; `steps`: a new, larger total. Returns and raises as `train`."""
+    if steps is not None and steps < 1:
+        raise RunError(f"Got steps {steps}; give a whole number from 1 up.")
     folder = RunFolder(path)
+    folder.read_config()  # refuses what is no run before a lock is left there
+    folder.lock()
+    try:
+        return _resume(folder, steps, workers, display or Silence())
+    finally:
+        folder.unlock()
+
+
+def _resume(
+    folder: RunFolder, steps: int | None, workers: int | None, display: Display
+) -> int | None:
     saved = folder.read_config()
     if saved.versions["deepcs"] != versions()["deepcs"]:
         raise RunError(
             f"{folder.path} was trained by deepcs {saved.versions['deepcs']}, this is "
             f"{versions()['deepcs']}; install that version to go on exactly."
         )
-    folder.lock()
-    try:
-        config, segments = saved.config, saved.segments
-        if steps is not None and config.whole_updates(steps) != config.steps:
-            total = config.whole_updates(steps)
-            checkpoint, _ = newest_checkpoint(folder.checkpoints)
-            begins = 0 if checkpoint is None else checkpoint.step
-            if total < begins:
-                raise RunError(
-                    f"Got {steps} steps, but {folder.path} has {begins} already; "
-                    "give a larger total."
-                )
-            config = dataclasses.replace(config, steps=total)
-            segments = (*segments, Segment(begins, total))
-            folder.write_config(config, segments)
-        return _execute(folder, config, workers, display or Silence())
-    finally:
-        folder.unlock()
+    config = saved.config.resolved()
+    if steps is not None and config.whole_updates(steps) != config.steps:
+        total = config.whole_updates(steps)
+        checkpoint, _ = newest_checkpoint(folder.checkpoints)
+        begins = 0 if checkpoint is None else checkpoint.step
+        if total < begins:
+            raise RunError(
+                f"Got {steps} steps, but {folder.path} has {begins} already; give a larger total."
+            )
+        config = dataclasses.replace(config, steps=total)
+        folder.write_config(config, [*saved.segments, Segment(begins, total)])
+    return _execute(folder, config, workers, display)
 
 
 def _execute(
     folder: RunFolder, config: RunConfig, workers: int | None, display: Display
 ) -> int | None:
-    checkpoint, damaged = newest_checkpoint(folder.checkpoints)
-    for sentence in damaged:
-        display.say(f"{sentence} Going on from the one before it.")
-    if checkpoint is not None and checkpoint.step >= config.steps:
-        display.say(f"{folder.path} is finished: {checkpoint.step:,} steps.")
-        display.close()
-        return None
-    if checkpoint is not None and checkpoint.actors is None:
-        display.say("This environment has no snapshot(): games under way start afresh.")
-    run = Run(folder, config, checkpoint, workers=workers, display=display)
-    if checkpoint is None and not run.learner.freezable:
-        display.say("This environment has no snapshot(): a resumed run will not be exact.")
     try:
-        with stopping_on_signals(run):
-            run.go()
+        return _go_on(folder, config, workers, display)
     except DivergedError as error:
-        raise StoppedError(_stopped(run, f"{error} at step {run.progress.step:,}")) from error
+        again = "It would go the same way again: train anew with a smaller learning rate."
+        raise StoppedError(_stopped(folder, str(error), again)) from error
     except WorkerError as error:
-        raise StoppedError(_stopped(run, str(error).rstrip("."))) from error
+        raise StoppedError(_stopped(folder, str(error).rstrip("."))) from error
     except OSError as error:
-        raise StoppedError(_stopped(run, f"Could not write ({error})")) from error
-    finally:
-        run.close()
-    return run.stop_signal
+        raise StoppedError(_stopped(folder, f"Could not write ({error})")) from error
 
 
-def _stopped(run: Run, why: str) -> str:
-    steps = run._saved_step
-    safe = f"the checkpoint of step {steps:,} is safe" if steps >= 0 else "nothing was saved yet"
-    return f"{why}; {safe}. Go on from it with: deepcs resume {run.folder.path}"
+def _go_on(
+    folder: RunFolder, config: RunConfig, workers: int | None, display: Display
+) -> int | None:
+    with stopping_on_signals() as stop, ExitStack() as opened:
+        opened.enter_context(closing(display))
+        clear_unfinished(folder.checkpoints)
+        checkpoint, damaged = newest_checkpoint(folder.checkpoints)
+        for sentence in damaged:
+            display.say(f"{sentence} Going on from the one before it.")
+        if checkpoint is not None and checkpoint.step >= config.steps:
+            display.say(f"{folder.path} is finished: {checkpoint.step:,} steps.")
+            return None
+        learner = opened.enter_context(closing(Learner(config, workers)))
+        if checkpoint is not None and checkpoint.actors is None:
+            display.say("This environment has no snapshot(): games under way start afresh.")
+        elif not learner.freezable:
+            display.say("This environment has no snapshot(): a resumed run will not be exact.")
+        logs = opened.enter_context(closing(Logs(folder, checkpoint)))
+        run = Run(folder, config, checkpoint, learner, logs, stop, display)
+        try:
+            run.go()
+        except DivergedError as error:
+            raise DivergedError(f"{error} at step {run.progress.step:,}") from error
+        return stop.signal if run.progress.step < config.steps else None
+
+
+def _stopped(folder: RunFolder, why: str, then: str = "") -> str:
+    checkpoint, _ = newest_checkpoint(folder.checkpoints)
+    safe = "nothing was saved yet"
+    if checkpoint is not None:
+        safe = f"the checkpoint of step {checkpoint.step:,} is safe"
+    return f"{why}; {safe}. {then or f'Go on with: deepcs resume {folder.path}'}"

@@ -1,0 +1,5 @@
+"""`python -m deepcs` is `deepcs`."""
+
+from deepcs.cli import main
+
+main()

@@ -1,0 +1,194 @@
+"""The subcommands that train and play; imported only when one of them is asked for."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+import tyro
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from deepcs.runs.config import RunConfig
+from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
+from deepcs.runs.load import Agent, load_agent
+from deepcs.runs.words import Count
+from deepcs.runs.progress import display_for
+from deepcs.runs.record import record
+from deepcs.runs.train import StoppedError, resume, train
+
+RunPath = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+
+
+def _finish(path: Path, stopped_by: int | None) -> None:
+    """Say what to do next; a run that was stopped exits as shells expect."""
+    if stopped_by is None:
+        print(f"Done: {path}. See how it plays: deepcs evaluate {path}")
+        return
+    print(f"Stopped and saved. Go on with: deepcs resume {path}")
+    sys.exit(128 + stopped_by)
+
+
+def _give_up(error: StoppedError) -> None:
+    print(f"deepcs: {error}", file=sys.stderr)
+    sys.exit(1)
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train an agent: DeepCS on A2C, or one of its controls."""
+
+    config: Annotated[RunConfig, tyro.conf.arg(name="")]
+    out: Path | None = None
+    """folder of the run; by default runs/ and a name made of the settings"""
+    workers: int | None = None
+    """processes that emulate; results do not depend on it; None: one per core"""
+
+    def run(self) -> None:
+        config = self.config.resolved()
+        out = self.out or Path("runs") / config.name
+        try:
+            stopped_by = train(
+                self.config, out, workers=self.workers, display=display_for(config.name)
+            )
+        except StoppedError as error:
+            _give_up(error)
+        else:
+            _finish(out, stopped_by)
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Go on with a run, exactly where its newest checkpoint stands."""
+
+    path: RunPath
+    steps: Count | None = None
+    """a new, larger total of steps; the schedule is recomputed over it"""
+    workers: int | None = None
+    """processes that emulate; results do not depend on it; None: one per core"""
+
+    def run(self) -> None:
+        try:
+            stopped_by = resume(
+                self.path,
+                steps=self.steps,
+                workers=self.workers,
+                display=display_for(self.path.name),
+            )
+        except StoppedError as error:
+            _give_up(error)
+        else:
+            _finish(self.path, stopped_by)
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Play many games with a trained agent; prints a table and writes a CSV."""
+
+    path: RunPath
+    games: int = 100
+    """games to play, each from its own seed and number of no-ops (paper: 100)"""
+    seed: int = 1_000_003
+    """of the games and of the policy's choices"""
+    greedy: bool = False
+    """always take the likeliest action instead of drawing from the policy"""
+    step: int | None = None
+    """checkpoint to play; None: the newest"""
+    csv: Path | None = None
+    """file for a row per game; by default evaluation.csv in the current folder"""
+    workers: int | None = None
+    """processes that emulate; None: one per core"""
+
+    def run(self) -> None:
+        torch.set_num_threads(1)  # the emulators have the cores
+        agent = load_agent(self.path, self.step)
+        result = evaluate(
+            agent,
+            games=self.games,
+            seed=self.seed,
+            greedy=self.greedy,
+            workers=self.workers,
+        )
+        Console().print(evaluation_table(agent, result))
+        path = self.csv or Path(f"{self.path.resolve().name}-evaluation.csv")
+        save_evaluation(path, result)
+        print(f"Each game: {path}")
+
+
+def evaluation_table(agent: Agent, result: Evaluation) -> Table:
+    """Median, quartiles and extremes of score, rooms and tiles."""
+    title = f"{agent.config.world}, {agent.config.treatment}, {agent.step:,} steps"
+    table = Table(title=f"{title}: {len(result.games)} games", box=box.SIMPLE_HEAD)
+    table.add_column("")
+    for name in ("median", "quartiles", "min", "max", "mean"):
+        table.add_column(name, justify="right")
+    for name, values in (
+        ("score", result.scores),
+        ("tiles", result.tiles),
+        ("rooms", result.rooms),
+    ):
+        low, middle, high = np.percentile(values, (25, 50, 75))
+        numbers = (values.min(), values.max(), values.mean())
+        cells = [f"{number:,.6g}" for number in numbers]
+        table.add_row(name, f"{middle:,.6g}", f"{low:,.6g} – {high:,.6g}", *cells)
+    return table
+
+
+@dataclass(frozen=True)
+class Record:
+    """Film a game: the screen with the curiosity grid over it, and what the network sees."""
+
+    path: RunPath
+    out: Path | None = None
+    """the MP4 file; by default named after the run, in the current folder"""
+    best_of: int = 1
+    """games to choose the best from"""
+    seed: int = 1_000_003
+    """of the first game"""
+    greedy: bool = False
+    """always take the likeliest action instead of drawing from the policy"""
+    step: int | None = None
+    """checkpoint to play; None: the newest"""
+
+    def run(self) -> None:
+        torch.set_num_threads(1)
+        agent = load_agent(self.path, self.step)
+        path = self.out or Path(f"{self.path.resolve().name}.mp4")
+        film = record(agent, path, seed=self.seed, best_of=self.best_of, greedy=self.greedy)
+        print(
+            f"{film.path}: score {film.score:g}, {film.tiles} tiles, {film.rooms} rooms, "
+            f"{film.steps} steps"
+        )
+
+
+@dataclass(frozen=True)
+class Demo:
+    """See the point twice in about eight minutes: a hallway, then a real game."""
+
+    out: Path = Path("demo")
+    """folder for its runs, figure and video"""
+
+    def run(self) -> None:
+        from deepcs.demo import run_demo
+
+        run_demo(self.out)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Steps per second of training here, with everything that a normal run does."""
+
+    world: Annotated[str, tyro.conf.Positional] = "MontezumaRevenge"
+    """what to train"""
+    steps: Count = 16_000
+    """steps to time"""
+
+    def run(self) -> None:
+        from deepcs.bench import bench
+
+        bench(self.world, self.steps)

@@ -1,0 +1,248 @@
+"""A game on film: an agent plays, and an MP4 shows the game, the curiosity grid and the score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deepcs.curiosity.explorer import Explorer
+from deepcs.curiosity.games import find_game
+from deepcs.curiosity.grid import CuriosityGrid
+from deepcs.envs.atari import AtariActor
+from deepcs.envs.make import make_actor
+from deepcs.envs.seats import Env
+from deepcs.runs.evaluate import EVALUATION_SEED
+from deepcs.runs.load import Agent
+from deepcs.runs.mp4 import Mp4
+from deepcs.runs.overlay import draw_grid_over
+from deepcs.runs.video import Composition, Number, Scene, enlarge_game
+
+FPS = 15  # real time: 60 raw frames a second, 4 to a step
+MAX_STEPS = 4_500  # five minutes
+# No sprite flickers here, and a maximum would eat dark sprites that move on bright ground.
+STEADY = ("Freeway", "Pitfall", "PrivateEye", "Seaquest")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A game that was recorded."""
+
+    path: Path
+    score: float
+    """the game's own rewards, unclipped, summed"""
+    intrinsic: float
+    """intrinsic rewards, summed, whether or not the agent was trained on them"""
+    tiles: int
+    """tiles touched in the last life of the game"""
+    rooms: int
+    """rooms visited in it"""
+    steps: int
+    """agent steps; the video has a frame more, the start"""
+    seed: int
+    """gives this game again"""
+
+
+@dataclass
+class Tally:
+    """A game so far."""
+
+    score: float = 0.0
+    intrinsic: float = 0.0
+    tiles: int = 0
+    rooms: int = 0
+    steps: int = 0
+
+    def look(self, info: dict[str, Any]) -> None:
+        self.tiles, self.rooms = info.get("tiles", 0), info.get("rooms", 0)
+
+    def add(self, reward: float, info: dict[str, Any]) -> None:
+        self.score += float(info.get("game_reward", reward))
+        self.intrinsic += info.get("intrinsic", 0.0)
+        self.steps += 1
+        self.look(info)
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game that was played, and can be again."""
+
+    seed: int
+    actions: list[int]
+    tally: Tally
+
+
+class FilmedActor(AtariActor):
+    """Shows the maximum of the last two raw frames, as the network sees it.
+
+    A sprite that flickers, drawn in every other raw frame, would else be missing from the video,
+    which has every fourth. Not so in STEADY games.
+    """
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._before_last = self.ale.getScreenRGB()
+
+    def _frame(self, action: int) -> int:
+        self._before_last = self.ale.getScreenRGB()
+        return super()._frame(action)
+
+    def render(self) -> np.ndarray:
+        last = super().render()
+        return last if self.game.name in STEADY else np.maximum(self._before_last, last)
+
+
+def record(
+    agent: Agent,
+    path: Path | str,
+    *,
+    seed: int = EVALUATION_SEED,
+    best_of: int = 1,
+    greedy: bool = False,
+    max_steps: int | None = MAX_STEPS,
+    fps: int = FPS,
+) -> Recording:
+    """Play games with the agent and write the best one to an MP4 file.
+
+    Game k has the seed `seed + k`; the best has the highest score and, of equals, the most tiles.
+    greedy: take the likeliest action instead of drawing from the policy. max_steps: where a game
+    is cut off; None: nowhere. A file that is there already is replaced once the new one is whole.
+    """
+    for name, number in (("best_of", best_of), ("max_steps", max_steps), ("fps", fps)):
+        if number is not None and number < 1:
+            raise ValueError(f"Got {name} {number}; give a whole number from 1 up.")
+    path = Path(path)
+    with _written_beside(path) as beside:
+        best = max(
+            (_play(agent, seed + k, greedy, max_steps) for k in range(best_of)),
+            key=lambda game: (game.tally.score, game.tally.tiles),
+        )
+        tally = _film(agent, best, beside, fps)
+    return Recording(path, seed=best.seed, **vars(tally))
+
+
+@contextmanager
+def _written_beside(path: Path) -> Iterator[Path]:
+    """A file to write to, which in the end is renamed to `path`; tried before any work is done."""
+    if path.suffix.lower() != ".mp4" or path.is_dir():
+        raise ValueError(f"Got {path} to record to; give the name of a file that ends in .mp4.")
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.touch()
+        try:
+            yield beside
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be written ({error.strerror or error}); "
+            "give a file in a folder of yours with room on its disk."
+        ) from error
+
+
+def _make_world(agent: Agent) -> Env:
+    """One actor as the agent knows it, that can be looked at; its grid starts empty."""
+    world, settings = agent.config.world, agent.config.actor_settings()
+    if settings["lifetime"] == "never":
+        settings["lifetime"] = "game"
+    if find_game(world) is not None:
+        return FilmedActor(world, render_mode="rgb_array", **settings)
+    return make_actor(world, render_mode="rgb_array", **settings)
+
+
+def _play(agent: Agent, seed: int, greedy: bool, max_steps: int | None) -> Game:
+    """One game, unseen."""
+    env = _make_world(agent)
+    rng = None if greedy else np.random.default_rng(seed)
+    game = Game(seed, [], Tally())
+    try:
+        observation, info = env.reset(seed=seed)
+        over = False
+        while not over and (max_steps is None or len(game.actions) < max_steps):
+            action = int(agent.act(np.asarray(observation)[None], rng)[0])
+            observation, reward, terminated, truncated, info = env.step(np.int64(action))
+            game.actions.append(action)
+            game.tally.add(float(reward), info)
+            over = terminated or truncated
+    finally:
+        env.close()
+    return game
+
+
+class Camera:
+    """Makes frames of one agent's world."""
+
+    def __init__(self, agent: Agent, env: Env, info: dict[str, Any]) -> None:
+        """`info`: of the game's start."""
+        config = agent.config
+        self._env = env
+        self._game = find_game(config.world)
+        self._explorer: Explorer | None = None
+        if env.has_wrapper_attr("explorer"):
+            self._explorer = env.get_wrapper_attr("explorer")
+        self._sees_grid = config.treatment_settings.sees_grid
+        self._has_lives = bool(info.get("lives"))
+        self._composition = Composition(
+            config.world,
+            f"{config.treatment} · trained for {agent.step:,} steps",
+            self._look(Tally(), info),
+            room_map=config.world == "MontezumaRevenge",
+        )
+        self.size = self._composition.size
+
+    def shoot(self, tally: Tally, info: dict[str, Any]) -> np.ndarray:
+        """The frame of this moment: uint8 (height, width, 3)."""
+        return self._composition.draw(self._look(tally, info))
+
+    def _look(self, tally: Tally, info: dict[str, Any]) -> Scene:
+        picture = self._env.render()
+        if not isinstance(picture, np.ndarray):
+            raise ValueError(
+                f"{type(self._env.unwrapped).__name__} shows no picture; let its factory take "
+                "render_mode and its render() return uint8 (height, width, 3) for rgb_array."
+            )
+        picture = enlarge_game(picture)
+        explorer = self._explorer
+        numbers: list[Number] = [
+            ("score", f"{tally.score:,.6g}"),
+            ("intrinsic", f"{tally.intrinsic:,.6g}"),
+            ("tiles", f"{tally.tiles:,}"),
+            ("rooms", f"{tally.rooms:,}"),
+            ("step", f"{tally.steps:,}"),
+        ]
+        if self._has_lives:
+            numbers.insert(4, ("lives", str(info["lives"])))
+        if explorer is None:
+            return Scene(picture, None, numbers)
+        grid, player = explorer.grid, explorer.position
+        if self._game is not None and isinstance(grid, CuriosityGrid) and player is not None:
+            draw_grid_over(picture, self._game, grid, player)
+        plane = explorer.plane if self._sees_grid else None
+        return Scene(picture, plane, numbers, info.get("room", ()), grid.rooms)
+
+
+def _film(agent: Agent, game: Game, path: Path, fps: int) -> Tally:
+    """The same game again: same seed, same actions, each step a frame of the video."""
+    env = _make_world(agent)
+    tally = Tally()
+    try:
+        _, info = env.reset(seed=game.seed)
+        tally.look(info)
+        camera = Camera(agent, env, info)
+        with Mp4(path, camera.size, fps) as video:
+            video.add(camera.shoot(tally, info))
+            for action in game.actions:
+                _, reward, terminated, truncated, info = env.step(np.int64(action))
+                tally.add(float(reward), info)
+                video.add(camera.shoot(tally, info))
+                if terminated or truncated:
+                    break
+    finally:
+        env.close()
+    return tally
