@@ -6,31 +6,45 @@ import tempfile
 import time
 from pathlib import Path
 
-from deepcs.runs.config import RunConfig, cores
+from deepcs.runs.config import PAPER_STEPS, RunConfig, cores
 from deepcs.runs.folder import RunFolder
+from deepcs.runs.learner import Learner
 from deepcs.runs.progress import Silence
-from deepcs.runs.train import Run
-
-WARM_UP_UPDATES = 10
+from deepcs.runs.train import Logs, Run, Stop
 
 
-def training_speed(config: RunConfig, workers: int | None = None) -> float:
-    """Steps per second of a run with all that it does, after its first updates."""
-    with tempfile.TemporaryDirectory() as folder:
-        run = Run(
-            RunFolder(Path(folder)), config.resolved(), None, workers=workers, display=Silence()
-        )
-        try:
-            run.go_until(WARM_UP_UPDATES * run.config.update_steps)
-            began, before = time.perf_counter(), run.progress.step
-            run.go_until(run.config.steps)
-            return (run.progress.step - before) / (time.perf_counter() - began)
-        finally:
-            run.close()
+class TimedTraining:
+    """A run in a folder that is thrown away, with all that a normal run does."""
+
+    def __init__(self, config: RunConfig, workers: int | None = None) -> None:
+        config = config.resolved()
+        self._temporary = tempfile.TemporaryDirectory()
+        folder = RunFolder(Path(self._temporary.name))
+        self._learner = Learner(config, workers)
+        self._logs = Logs(folder, None)
+        self._run = Run(folder, config, None, self._learner, self._logs, Stop(), Silence())
+
+    def rate(self, seconds: float) -> float:
+        """Train on for that long; steps per second."""
+        run = self._run
+        began, before = time.perf_counter(), run.progress.step
+        while (spent := time.perf_counter() - began) < seconds:
+            run.go_until(run.progress.step + run.config.update_steps)
+        return (run.progress.step - before) / spent
+
+    def close(self) -> None:
+        self._learner.close()
+        self._logs.close()
+        self._temporary.cleanup()
 
 
-def bench(world: str, steps: int) -> None:
+def bench(world: str, seconds: float) -> None:
     """Print the speed of one run on all cores."""
-    speed = training_speed(RunConfig(world, steps=steps))
-    days = 160e6 / speed / 86_400
-    print(f"{world}: {speed:,.0f} steps/s on {cores()} cores; the paper's 160M: {days:.1f} days")
+    if seconds <= 0:
+        raise ValueError(f"Got {seconds} seconds; give a time to measure for, such as 20.")
+    training = TimedTraining(RunConfig(world))
+    training.rate(seconds / 10)
+    speed = training.rate(seconds)
+    training.close()
+    days = PAPER_STEPS / speed / 86_400
+    print(f"{world}: {speed:,.0f} steps/s on {cores()} cores; 160M steps take {days:.2f} days.")

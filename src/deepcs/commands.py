@@ -17,10 +17,10 @@ from rich.table import Table
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
 from deepcs.runs.load import Agent, load_agent
-from deepcs.runs.words import Count
 from deepcs.runs.progress import display_for
 from deepcs.runs.record import record
 from deepcs.runs.train import StoppedError, resume, train
+from deepcs.runs.words import Count
 
 RunPath = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 
@@ -185,10 +185,10 @@ class Bench:
 
     world: Annotated[str, tyro.conf.Positional] = "MontezumaRevenge"
     """what to train"""
-    steps: Count = 16_000
-    """steps to time"""
+    seconds: float = 20.0
+    """how long to measure"""
 
     def run(self) -> None:
         from deepcs.bench import bench
 
-        bench(self.world, self.steps)
+        bench(self.world, self.seconds)

@@ -117,6 +117,7 @@ def train_with_kills(
             if trainee.wait_until(lambda t=trainee, e=event: e(t)):
                 time.sleep(rng.uniform(0, longest))
             kills += trainee.kill()
+    time.sleep(1)  # TensorBoard orders its files by the second in which they were begun
     assert train(config, out, workers=workers) is None
     return kills
 

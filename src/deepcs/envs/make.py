@@ -12,11 +12,9 @@ from typing import Any
 
 from deepcs.curiosity.games import find_game, games, plain_name
 from deepcs.envs.atari import AtariActor
-from deepcs.envs.mazes import CrossMaze, KeyHallway, Maze
+from deepcs.envs.mazes import MAZES
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import Env
-
-MAZES: dict[str, type[Maze]] = {"KeyHallway": KeyHallway, "CrossMaze": CrossMaze}
 
 
 def world_name(name: str) -> str:

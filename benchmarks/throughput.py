@@ -1,0 +1,216 @@
+"""Training speed against Stable-Baselines3 and against this machine's limit, in one sitting.
+
+Rounds of all sides alternate. The limit is 1 / (1/E + 1/L): E, bare emulator loops, one per core,
+at the same time; L, our learner acting and updating on observations that are already in memory,
+all cores busy.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import statistics
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import psutil
+import torch
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from deepcs.bench import TimedTraining
+from deepcs.envs.process import Process, shared_memory
+from deepcs.runs import shard
+from deepcs.runs.config import RunConfig, cores
+from deepcs.runs.learner import Learner
+from deepcs.runs.shard import ShardGroup
+from pool import BareLoops
+
+GAME = "MontezumaRevenge"
+PEERS = [(kind, threads) for kind in ("dummy", "subproc") for threads in (1, 2)]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Benchmark training."""
+
+    rounds: int = 5
+    """rounds of each side"""
+    seconds: float = 12.0
+    """length of one round, about"""
+
+
+class OurTraining(TimedTraining):
+    """A normal run, in a process of its own."""
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        super().__init__(RunConfig(GAME))
+
+
+class PeerTraining:
+    """Stable-Baselines3's A2C with its own Atari wrappers and defaults."""
+
+    def __init__(self, memory: mmap.mmap, kind: str, threads: int) -> None:
+        from stable_baselines3 import A2C
+        from stable_baselines3.common.env_util import make_atari_env
+        from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack
+
+        torch.set_num_threads(threads)
+        vector = DummyVecEnv if kind == "dummy" else SubprocVecEnv
+        envs = make_atari_env(f"{GAME}NoFrameskip-v4", n_envs=16, vec_env_cls=vector, seed=0)
+        self.model = A2C("CnnPolicy", VecFrameStack(envs, 4), device="cpu")
+        self.model.learn(160)
+
+    def rate(self, seconds: float) -> float:
+        began, steps = time.perf_counter(), 0
+        while (spent := time.perf_counter() - began) < seconds:
+            self.model.learn(800, reset_num_timesteps=False)
+            steps += 800
+        return steps / spent
+
+    def close(self) -> None:
+        self.model.get_env().close()
+
+
+class CannedPool:
+    """Observations that are in memory already: the same arrays, step after step."""
+
+    def __init__(self, world: str, *, num_envs: int, **settings: Any) -> None:
+        rng = np.random.default_rng(0)
+        self.observations = rng.integers(0, 256, (num_envs, 5, 84, 84), dtype=np.uint8)
+        self.numbers = np.zeros(num_envs)
+        self.flags = np.zeros(num_envs, np.bool_)
+
+    def reset(self) -> tuple[np.ndarray, dict[str, Any]]:
+        return self.observations, {}
+
+    def step(self, actions: np.ndarray) -> tuple[Any, ...]:
+        infos = {"intrinsic": self.numbers, "life_lost": self.flags}
+        return self.observations, self.numbers, self.flags, self.flags, infos
+
+    def take_visits(self) -> Counter[Any]:
+        return Counter()
+
+    def close(self) -> None:
+        pass
+
+
+def canned_group(memory: mmap.mmap, *args: Any) -> ShardGroup:
+    shard.make_vec = CannedPool
+    return ShardGroup(memory, *args)
+
+
+class OurLearner:
+    """Our learner without emulators, its shards on all cores."""
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        from deepcs.runs import learner as module
+
+        module.ShardGroup = canned_group  # also what its other processes build
+        config = RunConfig(GAME).resolved()
+        self.learner = Learner(config)
+        self.learner.initialise()
+        self.update = 0
+
+    def rate(self, seconds: float) -> float:
+        began, before = time.perf_counter(), self.update
+        while (spent := time.perf_counter() - began) < seconds:
+            self.learner.rollout(self.update)
+            self.learner.update(1e-4)
+            self.update += 1
+        return (self.update - before) * self.learner.config.update_steps / spent
+
+    def close(self) -> None:
+        self.learner.close()
+
+
+class Side:
+    """One contestant in its own process; idle while another's round is on."""
+
+    def __init__(self, name: str, build: Any, *args: Any) -> None:
+        memory_fd = shared_memory(mmap.PAGESIZE)
+        self.name = name
+        self.process = Process(name, memory_fd, build, *args)
+        os.close(memory_fd)
+        self.process.answer()
+
+    def rate(self, seconds: float) -> float:
+        self.process.ask("rate", seconds)
+        rate: float = self.process.answer()
+        return rate
+
+    def memory(self) -> int:
+        """Bytes of the process and its children, shared pages counted once."""
+        tree = psutil.Process(self.process.popen.pid)
+        return sum(p.memory_full_info().pss for p in [tree, *tree.children(recursive=True)])
+
+    def close(self) -> None:
+        self.process.close()
+
+
+def best_peer(seconds: float) -> tuple[Side, str]:
+    """Stable-Baselines3 in its best arrangement on this machine."""
+    figures = {}
+    for kind, threads in PEERS:
+        side = Side(f"SB3 {kind}, {threads} threads", PeerTraining, kind, threads)
+        figures[kind, threads] = side.rate(seconds)
+        side.close()
+    kind, threads = max(figures, key=lambda each: figures[each])
+    tried = ", ".join(f"{k} {t}: {rate:.0f}" for (k, t), rate in figures.items())
+    return Side(f"SB3 {kind}, {threads} threads", PeerTraining, kind, threads), tried
+
+
+def main(settings: Settings) -> None:
+    console = Console()
+    peer, tried = best_peer(settings.seconds)
+    ours, learner = Side("deepcs", OurTraining), Side("learner", OurLearner)
+    bare = BareLoops(cores())
+    for side in (ours, learner):
+        side.rate(2.0)
+    rates: dict[str, list[float]] = {"ours": [], "peer": [], "E": [], "L": []}
+    peak = 0
+    for _ in range(settings.rounds):
+        rates["ours"].append(ours.rate(settings.seconds))
+        peak = max(peak, ours.memory())
+        rates["peer"].append(peer.rate(settings.seconds))
+        rates["E"].append(bare.rate(settings.seconds / 2))
+        rates["L"].append(learner.rate(settings.seconds / 2))
+    for side in (ours, learner, peer):
+        side.close()
+    bare.close()
+    report(console, rates, peer.name, tried, peak)
+
+
+def report(
+    console: Console, rates: dict[str, list[float]], peer: str, tried: str, peak: int
+) -> None:
+    limits = [1 / (1 / e + 1 / learn) for e, learn in zip(rates["E"], rates["L"], strict=True)]
+    against_peer = [o / p for o, p in zip(rates["ours"], rates["peer"], strict=True)]
+    against_limit = [o / limit for o, limit in zip(rates["ours"], limits, strict=True)]
+    table = Table(title=f"Training {GAME}, 16 actors, {cores()} cores")
+    for column in ("", "median", "all rounds"):
+        table.add_column(column, justify="left" if not column else "right")
+    rows = {
+        "deepcs train, steps/s": rates["ours"],
+        f"{peer}, steps/s": rates["peer"],
+        "E, bare emulators, steps/s": rates["E"],
+        "L, learner alone, steps/s": rates["L"],
+        "limit 1/(1/E + 1/L), steps/s": limits,
+        "deepcs / SB3 (at least 1.8)": against_peer,
+        "deepcs / limit (at least 0.80)": against_limit,
+    }
+    for name, values in rows.items():
+        digits = 2 if "/" in name and "steps/s" not in name else 0
+        cells = [f"{value:,.{digits}f}" for value in values]
+        table.add_row(name, f"{statistics.median(values):,.{digits}f}", " ".join(cells))
+    table.add_row("memory of deepcs, MB (at most 1,500)", f"{peak / 1e6:,.0f}", "summed PSS")
+    console.print(table)
+    console.print(f"SB3, steps/s by vector and threads: {tried}", highlight=False)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Settings))
