@@ -39,15 +39,32 @@ def check_snapshot(snapshot: object, kind: str, keys: Iterable[str]) -> Snapshot
     return snapshot
 
 
+def is_place(node: dict[str, Any]) -> bool:
+    """Whether it stands for an array that lies elsewhere."""
+    return node.keys() == {"array"} and isinstance(node["array"], str)
+
+
 def to_arrays(tree: Any) -> tuple[dict[str, np.ndarray], Any]:
     """Split a tree into its arrays, by path, and JSON with {"array": path} in their places."""
     arrays: dict[str, np.ndarray] = {}
 
     def split(node: Any, path: str) -> Any:
         if isinstance(node, np.ndarray):
+            if path in arrays:
+                raise SnapshotError(f"The snapshot has two arrays at {path!r}; use keys without /.")
             arrays[path] = node
             return {"array": path}
         if isinstance(node, dict):
+            for key in node:
+                if not isinstance(key, str):
+                    raise SnapshotError(
+                        f"The snapshot has the key {key!r} at {path!r}; use text as keys."
+                    )
+            if is_place(node):
+                raise SnapshotError(
+                    f"The snapshot has text as the only thing at {path + '/array'!r}, which is how "
+                    "the place of an array is noted; use another key."
+                )
             return {key: split(value, f"{path}/{key}") for key, value in node.items()}
         if isinstance(node, (list, tuple)):
             return [split(value, f"{path}/{i}") for i, value in enumerate(node)]
@@ -59,7 +76,7 @@ def to_arrays(tree: Any) -> tuple[dict[str, np.ndarray], Any]:
 def from_arrays(arrays: dict[str, np.ndarray], tree: Any) -> Any:
     """Put the arrays back into the tree that `to_arrays` split (tuples come back as lists)."""
     if isinstance(tree, dict):
-        if tree.keys() == {"array"}:
+        if is_place(tree):
             if tree["array"] not in arrays:
                 raise SnapshotError(
                     f"The snapshot lacks its array {tree['array']!r}; use one that was saved whole."

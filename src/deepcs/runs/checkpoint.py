@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
@@ -72,6 +73,20 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def _pack(arrays: dict[str, np.ndarray]) -> bytes:
+    # safetensors writes memory as it lies, which for a strided or Fortran array is not its content.
+    ordered = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    try:
+        packed: bytes = save_arrays(ordered)
+    except SafetensorError as error:
+        kinds = sorted({str(array.dtype) for array in arrays.values()})
+        raise SnapshotError(
+            f"Got arrays of {', '.join(kinds)} to save; the environment's snapshot() may hold "
+            "arrays of bool, whole numbers, and floats of up to 64 bits."
+        ) from error
+    return packed
+
+
 def _plain(value: object) -> object:
     """A NumPy number in an environment's snapshot, as JSON takes it."""
     if isinstance(value, np.generic):
@@ -87,9 +102,9 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     arrays, tree = to_arrays(checkpoint.actors)
     state = {"step": checkpoint.step, "state": checkpoint.state, "actors": tree}
     contents = {
-        "weights.safetensors": save_arrays(checkpoint.weights),
-        "optimizer.safetensors": save_arrays(checkpoint.optimizer),
-        "actors.safetensors": save_arrays(arrays),
+        "weights.safetensors": _pack(checkpoint.weights),
+        "optimizer.safetensors": _pack(checkpoint.optimizer),
+        "actors.safetensors": _pack(arrays),
         "state.json": json.dumps(state, default=_plain).encode(),
     }
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}

@@ -92,6 +92,12 @@ class RunConfig:
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
         if not _whole(self.a2c.steps, 1):
             raise ValueError(f"Got a2c.steps {self.a2c.steps}; give a whole number from 1 up.")
+        if self.a2c.schedule not in ("linear", "constant"):
+            raise ValueError(f"Got a2c.schedule {self.a2c.schedule!r}; choose linear or constant.")
+        if self.max_frames is not None and not _whole(self.max_frames, 1):
+            raise ValueError(
+                f"Got max_frames {self.max_frames}; give a whole number from 1 up, or none."
+            )
         treatment(self.treatment)
         protocol(self.protocol)
         world = world_name(self.world)

@@ -202,7 +202,7 @@ class Camera:
 
     def _look(self, tally: Tally, info: dict[str, Any]) -> Scene:
         picture = self._env.render()
-        if not isinstance(picture, np.ndarray):
+        if not isinstance(picture, np.ndarray) or picture.ndim != 3:
             raise ValueError(
                 f"{type(self._env.unwrapped).__name__} shows no picture; let its factory take "
                 "render_mode and its render() return uint8 (height, width, 3) for rgb_array."
@@ -210,8 +210,8 @@ class Camera:
         picture = enlarge_game(picture)
         explorer = self._explorer
         numbers: list[Number] = [
-            ("score", f"{tally.score:,.6g}"),
-            ("intrinsic", f"{tally.intrinsic:,.6g}"),
+            ("score", _plain(tally.score)),
+            ("intrinsic", _plain(tally.intrinsic)),
             ("tiles", f"{tally.tiles:,}"),
             ("rooms", f"{tally.rooms:,}"),
             ("step", f"{tally.steps:,}"),
@@ -225,6 +225,11 @@ class Camera:
             draw_grid_over(picture, self._game, grid, player)
         plane = explorer.plane if self._sees_grid else None
         return Scene(picture, plane, numbers, info.get("room", ()), grid.rooms)
+
+
+def _plain(number: float) -> str:
+    """A number for people: decimals only where there are any."""
+    return f"{number:,.0f}" if number == round(number) else f"{number:,.2f}"
 
 
 def _film(agent: Agent, game: Game, path: Path, fps: int) -> Tally:

@@ -243,6 +243,7 @@ class ShardGroup:
     ) -> None:
         torch.set_num_threads(config.threads)
         torch.use_deterministic_algorithms(True)
+        torch.set_flush_denormal(True)  # mean squares of dead weights decay into slow numbers
         vectors = Vectors(world.parameters, config.shards, memory, config.device)
         self.vectors = vectors
         self.shards = [Shard(config, world, i, vectors, pool_workers) for i in indices]

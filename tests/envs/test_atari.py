@@ -1,0 +1,512 @@
+"""One actor on the real emulator: frames, protocols, lives, the grid, and exact snapshots."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import warnings
+from itertools import pairwise, product
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from ale_py import ALEInterface, roms
+from gymnasium.utils.env_checker import check_env
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepcs.curiosity.snapshot import SnapshotError, from_arrays, to_arrays
+from deepcs.envs.atari import AtariActor
+from deepcs.envs.protocol import PROTOCOLS, Protocol
+
+GOLDEN = Path(__file__).parents[1] / "data" / "golden.json"
+NOOP, FIRE, LEFT = 0, 1, 4
+
+
+class Spy:
+    """The actor's emulator, with a list of the raw frames' actions."""
+
+    def __init__(self, actor):
+        self.ale = actor.ale
+        self.acts = []
+        actor.ale = self
+
+    def act(self, action):
+        self.acts.append(action)
+        return self.ale.act(action)
+
+    def __getattr__(self, name):
+        return getattr(self.ale, name)
+
+
+def steps(actor, count, seed=0):
+    """Random play, without resets: yields what each step returns; stops when a game ends."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        out = actor.step(int(rng.integers(actor.action_space.n)))
+        yield out
+        if out[2] or out[3]:
+            return
+
+
+def until_life_lost(actor):
+    """Walk off the ledge in MontezumaRevenge; yields the steps up to the lost life."""
+    for _ in range(200):
+        out = actor.step(actor.actions.index(LEFT))
+        yield out
+        if out[4]["life_lost"]:
+            return
+    pytest.fail("no life was lost")
+
+
+def play_on(actor, count, seed):
+    """Random play through the ends of games: everything that comes out."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for _ in range(count):
+        out.append(actor.step(int(rng.integers(actor.action_space.n))))
+        if out[-1][2] or out[-1][3]:
+            out.append(actor.reset())
+    return out
+
+
+def digest(played):
+    """One number for all that came out of an actor."""
+    sha = hashlib.sha256()
+    for observation, *rest in played:
+        sha.update(observation.tobytes())
+        sha.update(repr(rest).encode())
+    return sha.hexdigest()
+
+
+@pytest.fixture(scope="module")
+def montezuma_game():
+    """A whole game of random play in MontezumaRevenge: the actor at its end, and all steps."""
+    actor = AtariActor("MontezumaRevenge")
+    actor.reset(seed=0)
+    return actor, list(steps(actor, 5000))
+
+
+def test_gymnasium_finds_nothing_wrong():
+    actor = AtariActor("Freeway", render_mode="rgb_array")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*spec.*")  # made without gymnasium.make
+        check_env(actor)
+
+
+@pytest.mark.parametrize(("grid", "planes"), [("plane", 5), ("stacked", 8), ("none", 4)])
+def test_the_grid_setting_decides_the_planes(grid, planes):
+    actor = AtariActor("Freeway", grid=grid)
+    observation, _ = actor.reset(seed=0)
+    assert observation.shape == actor.observation_space.shape == (planes, 84, 84)
+    assert actor.observation_space.contains(actor.step(0)[0])
+
+
+def test_a_stacked_grid_is_four_planes_newest_last():
+    actor = AtariActor("MontezumaRevenge", grid="stacked")
+    before, _ = actor.reset(seed=0)
+    assert not before[4:7].any()
+    assert before[7].any()
+    for observation, *_ in steps(actor, 40):
+        np.testing.assert_array_equal(observation[4:7], before[5:8])
+        np.testing.assert_array_equal(observation[7], actor.explorer.plane)
+        before = observation
+
+
+def test_a_frame_is_the_maximum_of_the_last_two_grey_screens_shrunk_by_area():
+    actor = AtariActor("Seaquest")
+    actor.reset(seed=0)
+    for _ in steps(actor, 60):
+        pass
+    beside = ALEInterface()
+    beside.setFloat("repeat_action_probability", 0.0)
+    beside.loadROM(roms.get_rom_path("seaquest"))
+    beside.restoreState(actor.ale.cloneState())
+    for action in (3, 1, 4):
+        observation = actor.step(action)[0]
+        screens = []
+        for _ in range(4):
+            beside.act(actor.actions[action])
+            screens.append(beside.getScreenGrayscale())
+        assert (screens[2] != screens[3]).any()
+        newest = cv2.resize(np.maximum(*screens[2:]), (84, 84), interpolation=cv2.INTER_AREA)
+        np.testing.assert_array_equal(observation[3], newest)
+
+
+def test_the_newest_frame_is_last_and_a_reset_leaves_only_it():
+    actor = AtariActor("MontezumaRevenge")
+    for seed in (0, None):
+        before, _ = actor.reset(seed=seed)
+        assert not before[:3].any()
+        assert before[3].any()
+        for observation, *_ in steps(actor, 6):
+            np.testing.assert_array_equal(observation[:3], before[1:4])
+            before = observation
+
+
+def test_an_observation_is_the_callers_to_keep():
+    actor = AtariActor("MontezumaRevenge")
+    first, _ = actor.reset(seed=0)
+    kept = first.copy()
+    second = actor.step(0)[0]
+    np.testing.assert_array_equal(first, kept)
+    second[:] = 7
+    assert not (actor.step(0)[0] == 7).all(axis=(1, 2)).any()
+
+
+def test_a_game_starts_with_1_to_30_raw_frames_of_no_action():
+    actor = AtariActor("Freeway")
+    spy = Spy(actor)
+    actor.reset(seed=0)
+    drawn = set()
+    for _ in range(200):
+        spy.acts.clear()
+        actor.reset()
+        assert set(spy.acts) == {NOOP}
+        assert len(spy.acts) == actor.ale.getEpisodeFrameNumber()
+        drawn.add(len(spy.acts))
+    assert drawn == set(range(1, 31))
+
+
+def test_fire_is_pressed_after_a_reset_in_games_that_have_it_and_never_else():
+    actor = AtariActor("MontezumaRevenge")
+    spy = Spy(actor)
+    actor.reset(seed=0)
+    assert spy.acts[-4:] == [FIRE] * 4
+    assert set(spy.acts[:-4]) == {NOOP}
+    spy.acts.clear()
+    for _ in until_life_lost(actor):
+        pass
+    actor.step(actor.actions.index(LEFT))
+    assert set(spy.acts) == {LEFT}
+
+
+def test_a_new_game_starts_as_the_emulators_own_reset_does():
+    actor = AtariActor("Amidar", protocol="machado")
+    actor.reset(seed=0)
+    for _ in steps(actor, 30):
+        pass
+    observation, _ = actor.reset()
+    beside = ALEInterface()
+    beside.loadROM(roms.get_rom_path("amidar"))
+    beside.reset_game()
+    np.testing.assert_array_equal(actor.ale.getRAM(), beside.getRAM())
+    np.testing.assert_array_equal(actor.render(), beside.getScreenRGB())
+    grey = cv2.resize(beside.getScreenGrayscale(), (84, 84), interpolation=cv2.INTER_AREA)
+    np.testing.assert_array_equal(observation[3], grey)
+
+
+def test_paper_has_the_games_own_actions_and_machado_all_18():
+    assert AtariActor("Freeway", protocol="paper").actions == (0, 2, 5)
+    assert AtariActor("Freeway", protocol="machado").actions == tuple(range(18))
+
+
+def test_machado_repeats_the_last_action_in_a_quarter_of_raw_frames():
+    actor = AtariActor("Freeway", protocol="machado")
+    spy = Spy(actor)
+    actor.reset(seed=0)
+    assert spy.acts == []
+    rng = np.random.default_rng(0)
+    chosen = []
+    for _ in range(600):
+        chosen += [int(rng.integers(18))] * 4
+        actor.step(chosen[-1])
+    trials = stuck = 0
+    for want, (last, did) in zip(chosen[1:], pairwise(spy.acts), strict=True):
+        assert did in (want, last)
+        if want != last:
+            trials += 1
+            stuck += did == last
+    assert trials > 700
+    assert stuck / trials == pytest.approx(0.25, abs=0.04)
+
+
+def test_paper_does_what_it_is_told():
+    actor = AtariActor("Freeway")
+    actor.reset(seed=0)
+    spy = Spy(actor)
+    for action in (0, 1, 2, 1):
+        actor.step(action)
+    assert spy.acts == [0] * 4 + [2] * 4 + [5] * 4 + [2] * 4
+
+
+def test_the_frame_cap_truncates_and_does_not_terminate():
+    actor = AtariActor("Freeway", max_frames=100)
+    actor.reset(seed=0)
+    *before, last = steps(actor, 100)
+    assert not any(terminated or truncated for _, _, terminated, truncated, _ in before)
+    assert last[2:4] == (False, True)
+    assert 100 <= actor.ale.getEpisodeFrameNumber() < 104
+    assert last[4]["rooms_visited"] == ((0,),)
+
+
+def test_a_life_lost_is_reported_and_changes_nothing_else(montezuma_game):
+    _, played = montezuma_game
+    losses = 0
+    for (old, *_, was), (new, *_, now) in pairwise(played):
+        assert now["life_lost"] == (0 < now["lives"] < was["lives"])
+        if now["life_lost"]:
+            losses += 1
+            assert now["tiles"] >= was["tiles"] > 1
+            assert now["score"] >= was["score"]
+            np.testing.assert_array_equal(new[:3], old[1:4])
+            assert new[4].any()
+    assert losses == 5
+
+
+def test_terminated_means_game_over_only(montezuma_game):
+    actor, played = montezuma_game
+    assert [terminated for _, _, terminated, _, _ in played].index(True) == len(played) - 1
+    assert not any(truncated for _, _, _, truncated, _ in played)
+    assert actor.ale.game_over()
+
+
+def test_nothing_is_visited_on_the_terminal_step(montezuma_game):
+    actor, played = montezuma_game
+    assert actor.game.locate(actor.ale.getRAM()) is not None
+    last, final = played[-2][4], played[-1][4]
+    assert final["position"] is None
+    assert final["intrinsic"] == 0
+    assert final["tiles"] == last["tiles"]
+
+
+def test_clear_stack_leaves_only_the_newest_frame_after_a_lost_life():
+    actor = AtariActor("MontezumaRevenge", clear_stack=True)
+    actor.reset(seed=0)
+    *_, (observation, *_) = until_life_lost(actor)
+    assert not observation[:3].any()
+    assert observation[3].any()
+    assert observation[4].any()
+
+
+def test_fire_after_life_presses_fire_for_4_more_frames():
+    actor = AtariActor("MontezumaRevenge", fire_after_life=True)
+    actor.reset(seed=0)
+    spy = Spy(actor)
+    for _ in until_life_lost(actor):
+        pass
+    assert spy.acts[-8:-4] != [FIRE] * 4
+    assert spy.acts[-4:] == [FIRE] * 4
+
+
+def test_lifetime_life_forgets_the_tiles_at_a_lost_life():
+    actor = AtariActor("MontezumaRevenge", lifetime="life")
+    actor.reset(seed=0)
+    *_, (_, *_, before), (observation, *_, info) = until_life_lost(actor)
+    assert before["tiles"] > 1
+    assert info["tiles"] == 0
+    assert not observation[4].any()
+
+
+def test_lifetime_never_keeps_the_tiles_through_games():
+    actor = AtariActor("MontezumaRevenge", lifetime="never", max_frames=240)
+    actor.reset(seed=0)
+    *_, (before, _, _, truncated, last) = steps(actor, 100)
+    observation, info = actor.reset()
+    assert truncated
+    assert info["tiles"] == last["tiles"] > 1
+    np.testing.assert_array_equal(observation[4], before[4])
+
+
+def test_lifetime_game_starts_each_game_with_its_start_tile_only():
+    actor = AtariActor("MontezumaRevenge", max_frames=240)
+    actor.reset(seed=0)
+    *_, (_, _, _, _, last) = steps(actor, 100)
+    assert last["tiles"] > 1
+    assert actor.reset()[1]["tiles"] == 1
+
+
+@pytest.mark.parametrize(
+    "game", ["MontezumaRevenge", "Amidar", "WizardOfWor", "Venture", "Gravitar", "Pitfall"]
+)
+def test_the_intrinsic_sum_of_a_game_is_its_tiles_but_the_start_tile(game):
+    actor = AtariActor(game, max_frames=2400)
+    _, info = actor.reset(seed=1)
+    assert info["intrinsic"] == 0
+    played = list(steps(actor, 600, seed=1))
+    tiles = played[-1][4]["tiles"]
+    assert tiles > 2
+    assert sum(info["intrinsic"] for *_, info in played) == tiles - 1
+
+
+@pytest.mark.parametrize("game", ["Amidar", "WizardOfWor"])
+def test_a_player_off_the_board_at_the_start_touches_nothing(game):
+    actor = AtariActor(game, protocol="machado")
+    observation, info = actor.reset(seed=0)
+    assert (info["position"], info["tiles"]) == (None, 0)
+    assert not observation[4].any()
+
+
+def test_finishing_amidars_second_level_is_no_lost_life():
+    actor = AtariActor("Amidar")
+    actor.reset(seed=0)
+    for level_and_lives in (0b1111, 0b0011):  # level 2, then 3, both with three lives
+        actor.ale.setRAM(0xD6 - 0x80, level_and_lives)
+        before = actor.ale.lives()
+        info = actor.step(0)[4]
+        assert actor.ale.lives() == level_and_lives
+        assert not info["life_lost"]
+    assert actor.ale.lives() < before
+
+
+def test_a_life_lost_in_amidar_is_seen():
+    actor = AtariActor("Amidar")
+    actor.reset(seed=0)
+    actor.step(0)
+    actor.ale.setRAM(0xD6 - 0x80, actor.ale.getRAM()[0xD6 - 0x80] - 1)
+    assert actor.step(0)[4]["life_lost"]
+
+
+def test_the_golden_game_scores_3600_raw_points(monkeypatch):
+    raw = Protocol("raw", 0.0, True, 0, False, 400_000, True, False)
+    monkeypatch.setitem(PROTOCOLS, "raw", raw)
+    actor = AtariActor("MontezumaRevenge", protocol="raw")
+    actor.reset(seed=0)
+    golden = json.loads(GOLDEN.read_text())["cases"]["mr_3600"]
+    rewards = []
+    for action, (x, y, room) in zip(golden["actions_ale"], golden["trace"], strict=True):
+        _, reward, _, _, info = actor.step(action)
+        rewards.append(reward)
+        assert info["position"] in (None, (x, y, (room,)))
+    assert rewards[87] == 100
+    assert rewards[254] == 300
+    assert info["score"] == sum(rewards) == 3600
+    assert {room for (room,) in actor.explorer.grid.rooms} == {1, 2, 6, 7, 13, 14}
+
+
+def test_tutankhams_plane_shows_what_is_on_the_screen():
+    actor = AtariActor("Tutankham")
+    actor.reset(seed=0)
+    actor.ale.setRAM(0xC1 - 0x80, 70)
+    actor.step(0)
+    actor.ale.setRAM(0xC1 - 0x80, 50)
+    observation, *_, info = actor.step(0)
+    y = info["position"].y
+    assert 0 < y < 70
+    touched = actor.explorer.grid.entries(info["room"]) > 0
+    assert touched[:2].any(), "the start tile, above the window"
+    expected = np.zeros((84, 84), bool)
+    for row in range(84):
+        unit = y - 15 + row * 35 // 84
+        for column in range(84):
+            expected[row, column] = touched[unit // 20, column * 145 // 84 // 20]
+    np.testing.assert_array_equal(observation[4] > 0, expected)
+
+
+@pytest.fixture(scope="module")
+def pair(request):
+    """Two actors of a game and a protocol, whose games end after some 50 steps."""
+    game, protocol = request.param
+    return [AtariActor(game, protocol=protocol, max_frames=200) for _ in range(2)]
+
+
+FREEZABLE = ["MontezumaRevenge", "Amidar", "Tutankham", "Venture", "Seaquest"]
+PAIRS = list(product(FREEZABLE, ["paper", "machado"]))
+
+
+@pytest.mark.parametrize("pair", PAIRS, indirect=True, ids=str)
+@settings(max_examples=2, deadline=None)
+@given(before=st.integers(0, 60), seed=st.integers(0, 1000))
+def test_a_restored_actor_goes_on_identically(pair, before, seed):
+    actor, other = pair
+    actor.reset(seed=seed)
+    play_on(actor, before, seed)
+    arrays, tree = to_arrays(actor.snapshot())
+    frozen = from_arrays(arrays, json.loads(json.dumps(tree)))
+    expected = play_on(actor, 55, seed + 1)
+    assert len(expected) > 55, "a game must end on the way"
+    other.reset(seed=seed + 7)
+    play_on(other, 5, seed)
+    other.restore(frozen)
+    assert digest(play_on(other, 55, seed + 1)) == digest(expected)
+    np.testing.assert_array_equal(actor.render(), other.render())
+
+
+def test_a_snapshot_goes_on_identically_after_a_real_game_over(montezuma_game):
+    _, played = montezuma_game
+    twin = AtariActor("MontezumaRevenge")
+    twin.reset(seed=0)
+    for out in steps(twin, len(played) - 20):
+        last = out[4]
+    assert last["lives"] == played[-21][4]["lives"]
+    frozen = twin.snapshot()
+    other = AtariActor("MontezumaRevenge")
+    other.restore(frozen)
+    expected = play_on(twin, 60, seed=5)
+    assert any(len(out) == 2 for out in expected), "no game over"
+    assert digest(play_on(other, 60, seed=5)) == digest(expected)
+
+
+RESTORE = """
+import json, sys
+import numpy as np
+sys.path.insert(0, sys.argv[2])
+from test_atari import digest, play_on
+from deepcs.curiosity.snapshot import from_arrays
+from deepcs.envs.atari import AtariActor
+with np.load(sys.argv[1]) as saved:
+    arrays = {name: saved[name] for name in saved.files}
+tree = json.loads(arrays.pop("tree").tobytes())
+actor = AtariActor("MontezumaRevenge", protocol="machado", max_frames=200)
+actor.restore(from_arrays(arrays, tree))
+print(digest(play_on(actor, 55, 3)))
+"""
+
+
+def test_a_snapshot_goes_on_identically_in_a_fresh_process(tmp_path):
+    actor = AtariActor("MontezumaRevenge", protocol="machado", max_frames=200)
+    actor.reset(seed=2)
+    play_on(actor, 50, seed=2)
+    arrays, tree = to_arrays(actor.snapshot())
+    file = tmp_path / "snapshot.npz"
+    np.savez(file, tree=np.frombuffer(json.dumps(tree).encode(), np.uint8), **arrays)
+    command = [sys.executable, "-c", RESTORE, str(file), str(Path(__file__).parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == digest(play_on(actor, 55, seed=3))
+
+
+def test_the_screen_after_a_restore_is_the_one_saved():
+    actor = AtariActor("MontezumaRevenge")
+    actor.reset(seed=0)
+    for _ in steps(actor, 20):
+        pass
+    screen, frozen = actor.render(), actor.snapshot()
+    for _ in steps(actor, 20):
+        pass
+    assert (actor.render() != screen).any()
+    actor.restore(frozen)
+    np.testing.assert_array_equal(actor.render(), screen)
+    np.testing.assert_array_equal(actor.snapshot()["screen"], screen)
+
+
+def cut_emulator(snapshot):
+    return {**snapshot, "emulator": snapshot["emulator"][:-100]}
+
+
+def without_tracker(snapshot):
+    return {key: value for key, value in snapshot.items() if key != "tracker"}
+
+
+@pytest.mark.parametrize(
+    ("game", "different", "change", "words"),
+    [
+        ("Freeway", {}, cut_emulator, "damaged or truncated"),
+        ("Freeway", {}, without_tracker, "lacks tracker"),
+        ("Freeway", {}, list, "Got list"),
+        ("Seaquest", {}, dict, "actor of Freeway"),
+        ("Freeway", {"grid": "none"}, dict, "same grid setting"),
+        ("Freeway", {"tile": 10}, dict, "same bounds and tile size"),
+    ],
+)
+def test_a_snapshot_that_does_not_fit_is_refused_in_a_sentence(game, different, change, words):
+    saved = AtariActor("Freeway")
+    saved.reset(seed=0)
+    actor = AtariActor(game, **different)
+    actor.reset(seed=0)
+    with pytest.raises(SnapshotError, match=words) as raised:
+        actor.restore(change(saved.snapshot()))
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,96 @@
+"""Settings: choices made, bad ones refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcs.agents.a2c import A2CSettings
+from deepcs.runs.config import RunConfig, from_json, to_json
+from deepcs.runs.treatment import TREATMENTS, treatment
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"treatment": "depcs"}, "Got treatment 'depcs'; the nearest is deepcs. Choose one of"),
+        ({"treatment": "no_grid"}, "the nearest is no-grid"),
+        ({"protocol": "papper"}, "'papper'"),
+        ({"world": "Montezuma"}, "the nearest is MontezumaRevenge"),
+        ({"world": "KeyHalway"}, "the nearest is KeyHallway"),
+        ({"steps": 0}, "Got steps 0; give a whole number from 1 up"),
+        ({"steps": -80}, "Got steps -80"),
+        ({"steps": 1e6}, "Got steps 1000000.0; give a whole number"),
+        ({"actors": 0}, "Got actors 0"),
+        ({"seed": -1}, "Got seed -1; give a whole number from 0 up"),
+        ({"shards": -1}, "Got shards -1"),
+        ({"threads": 0}, "Got threads 0"),
+        ({"log_every": 0}, "Got log_every 0"),
+        ({"checkpoint_every": -1}, "Got checkpoint_every -1"),
+        ({"milestone_every": 0}, "Got milestone_every 0"),
+        ({"max_frames": 0}, "Got max_frames 0"),
+        ({"grid": "planes"}, "Got grid 'planes'; choose plane or stacked"),
+        ({"weight": 1.5}, "Got reward weight 1.5"),
+        ({"weight": "even"}, "Got reward weight 'even'"),
+        ({"tile": 0}, "0"),
+        ({"device": "tpu"}, "Got device 'tpu'; choose auto, cpu or cuda"),
+        ({"a2c": A2CSettings(steps=0)}, "Got a2c.steps 0"),
+        ({"a2c": A2CSettings(schedule="cosine")}, "choose linear or constant"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_bad_setting_is_refused_in_one_sentence(settings: dict[str, Any], sentence: str) -> None:
+    config = RunConfig(**{"world": "Freeway", **settings})
+    with pytest.raises(ValueError, match=r"^Got .*[^.]\.$") as refusal:
+        config.resolved()
+    assert sentence in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@given(steps=st.integers(1, 10**9), actors=st.integers(1, 64), rollout=st.integers(1, 40))
+def test_steps_are_rounded_up_to_whole_updates(steps: int, actors: int, rollout: int) -> None:
+    config = RunConfig("KeyHallway", steps=steps, actors=actors, a2c=A2CSettings(steps=rollout))
+    rounded = config.resolved().steps
+    assert rounded % (actors * rollout) == 0
+    assert steps <= rounded < steps + actors * rollout
+
+
+def test_choices_are_made_once() -> None:
+    config = RunConfig("montezuma_revenge", steps=1).resolved()
+    assert config.world == "MontezumaRevenge"
+    assert config.steps == 80
+    assert config.shards >= 1
+    assert config.weight == 0.25
+    assert config.checkpoint_every % 80 == 0
+    assert config.resolved() == config
+
+
+def test_settings_come_back_from_json_as_they_went() -> None:
+    config = RunConfig("Freeway", weight=0.3, a2c=A2CSettings(gamma=0.9), max_frames=100)
+    for each in (config, config.resolved(), replace(config, weight="equal")):
+        assert from_json(json.loads(json.dumps(to_json(each)))) == each
+
+
+def test_the_treatments_are_the_papers() -> None:
+    lines = {(t.name, t.sees_grid, t.paid, t.lifetime) for t in TREATMENTS.values()}
+    assert lines == {
+        ("deepcs", True, True, "game"),
+        ("a2c", False, False, "game"),
+        ("no-grid", False, True, "game"),
+        ("no-intrinsic", True, False, "game"),
+        ("never-reset", True, True, "never"),
+        ("life-reset", True, True, "life"),
+    }
+    assert treatment("a2c").name == "a2c"
+
+
+def test_a_treatment_without_grid_shows_none_whatever_the_grid_setting() -> None:
+    shown = [
+        RunConfig("Freeway", treatment=name, grid="stacked").actor_settings()["grid"]
+        for name in ("deepcs", "a2c", "no-grid", "no-intrinsic")
+    ]
+    assert shown == ["stacked", "none", "none", "stacked"]
