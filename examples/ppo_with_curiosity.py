@@ -8,7 +8,7 @@ from stable_baselines3.common.atari_wrappers import AtariWrapper
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecFrameStack
 
-from deepcs.envs.wrapper import CuriosityWrapper
+from deepcs import CuriosityWrapper
 
 game = sys.argv[1] if len(sys.argv) > 1 else "MontezumaRevenge"
 steps = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000

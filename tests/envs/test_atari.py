@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from deepcs.curiosity.snapshot import SnapshotError, from_arrays, to_arrays
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.protocol import PROTOCOLS, Protocol
+from deepcs.envs.wrapper import CuriosityWrapper
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden.json"
 NOOP, FIRE, LEFT = 0, 1, 4
@@ -117,6 +118,26 @@ def test_a_stacked_grid_is_four_planes_newest_last():
         before = observation
 
 
+@pytest.mark.parametrize("lifetime", ["game", "life", "never"])
+def test_the_plane_is_the_map_of_the_room_through_lives_games_and_restores(lifetime):
+    actor = AtariActor("MontezumaRevenge", lifetime=lifetime, clear_stack=True, max_frames=400)
+    observation, info = actor.reset(seed=0)
+    rng = np.random.default_rng(3)
+    lost = 0
+    for step in range(220):
+        room_map = actor.explorer.grid.plane(info["room"])
+        np.testing.assert_array_equal(observation[4], room_map)
+        if step == 50:
+            frozen = actor.snapshot()
+        if step == 150:
+            actor.restore(frozen)
+        observation, _, _, truncated, info = actor.step(int(rng.integers(18)))
+        lost += info["life_lost"]
+        if truncated:
+            observation, info = actor.reset()
+    assert lost
+
+
 def test_a_frame_is_the_maximum_of_the_last_two_grey_screens_shrunk_by_area():
     actor = AtariActor("Seaquest")
     actor.reset(seed=0)
@@ -198,6 +219,15 @@ def test_a_new_game_starts_as_the_emulators_own_reset_does():
     np.testing.assert_array_equal(actor.render(), beside.getScreenRGB())
     grey = cv2.resize(beside.getScreenGrayscale(), (84, 84), interpolation=cv2.INTER_AREA)
     np.testing.assert_array_equal(observation[3], grey)
+
+
+def test_a_wrapper_around_the_actor_sees_each_game_start():
+    env = CuriosityWrapper(AtariActor("MontezumaRevenge", grid="none", max_frames=240))
+    env.reset(seed=0)
+    *_, (_, _, _, truncated, last) = steps(env, 100)
+    assert truncated
+    assert last["tiles"] > 1
+    assert env.reset()[1]["tiles"] == 1
 
 
 def test_paper_has_the_games_own_actions_and_machado_all_18():

@@ -73,10 +73,6 @@ def poisoned() -> Counting:
     return Counting(poisoned_after=100)
 
 
-def broken() -> Counting:
-    raise RuntimeError("this environment cannot be made")
-
-
 def continuous() -> Counting:
     env = Counting()
     env.action_space = gymnasium.spaces.Box(-1, 1, (2,))  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Checkpoints that were cut, flipped or lost: the one before is used, or none; never a wrong one."""
+"""Checkpoints cut, flipped or lost: the one before is used, or none; never a wrong one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,7 +154,9 @@ def test_a_run_with_only_damaged_checkpoints_is_refused_and_left_as_it_is(
 def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
     weights = {"w": np.array([[1.5, -0.0, np.float32(1e-40)]], np.float32)}
     optimizer = {"w": np.ones((1, 3), np.float32)}
-    actors = [{"kind": "seat", "n": np.int64(3), "a": np.arange(4, dtype=np.uint8)[::2]}]
+    table = np.arange(6).reshape(2, 3)
+    arrays = {"array": table, "turned": table.T, "every second": table[:, ::2], "one": np.array(5)}
+    actors = [{"kind": "seat", "n": np.int64(3), "arrays": arrays, "array": {"array": table}}]
     save_checkpoint(tmp_path, Checkpoint(7, weights, optimizer, actors, {"x": None}))
     loaded = load_checkpoint(tmp_path, 7)
     assert loaded.step == 7
@@ -161,14 +164,26 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
     assert loaded.optimizer["w"].tobytes() == optimizer["w"].tobytes()
     assert loaded.actors is not None
     assert loaded.actors[0]["n"] == 3
-    assert loaded.actors[0]["a"].tolist() == [0, 2]
+    np.testing.assert_equal(loaded.actors[0]["arrays"], arrays)
+    np.testing.assert_equal(loaded.actors[0]["array"], {"array": table})
     assert loaded.state == {"x": None}
 
 
-def test_a_snapshot_that_cannot_be_saved_is_named_and_nothing_is_written(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(7, {}, {}, [{"seen": {1, 2}}], {})
-    with pytest.raises(SnapshotError, match="Got set in a snapshot"):
-        save_checkpoint(tmp_path, checkpoint)
+@pytest.mark.parametrize(
+    ("snapshot", "sentence"),
+    [
+        ({"seen": {1, 2}}, "Got set in a snapshot"),
+        ({"names": np.array(["a"])}, "Got arrays of <U1 to save"),
+        ({3: "x"}, "has the key 3 at '/0'; use text as keys"),
+        ({"array": "x"}, "use another key"),
+        ({"a/b": np.zeros(1), "a": {"b": np.ones(1)}}, "two arrays at '/0/a/b'"),
+    ],
+)
+def test_a_snapshot_that_would_not_come_back_is_refused_and_nothing_is_written(
+    snapshot: dict[Any, Any], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SnapshotError, match=sentence):
+        save_checkpoint(tmp_path, Checkpoint(7, {}, {}, [snapshot], {}))
     assert not list(tmp_path.iterdir())
 
 

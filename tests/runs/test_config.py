@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from deepcs.runs.treatment import TREATMENTS, treatment
         ({"treatment": "depcs"}, "Got treatment 'depcs'; the nearest is deepcs. Choose one of"),
         ({"treatment": "no_grid"}, "the nearest is no-grid"),
         ({"protocol": "papper"}, "'papper'"),
-        ({"world": "Montezuma"}, "the nearest is MontezumaRevenge"),
+        ({"world": "Montezumba"}, "the nearest is MontezumaRevenge"),
         ({"world": "KeyHalway"}, "the nearest is KeyHallway"),
         ({"steps": 0}, "Got steps 0; give a whole number from 1 up"),
         ({"steps": -80}, "Got steps -80"),
@@ -40,6 +41,9 @@ from deepcs.runs.treatment import TREATMENTS, treatment
         ({"tile": 0}, "0"),
         ({"device": "tpu"}, "Got device 'tpu'; choose auto, cpu or cuda"),
         ({"a2c": A2CSettings(steps=0)}, "Got a2c.steps 0"),
+        ({"a2c": A2CSettings(gamma=math.nan)}, "Got a2c.gamma nan; give a finite number"),
+        ({"a2c": A2CSettings(learning_rate=-1e-3)}, "Got a2c.learning_rate -0.001"),
+        ({"a2c": A2CSettings(learning_rate=1e39)}, "Got a2c.learning_rate 1e+39"),
         ({"a2c": A2CSettings(schedule="cosine")}, "choose linear or constant"),  # type: ignore[arg-type]
     ],
 )

@@ -59,7 +59,7 @@ USES = [resume, load_run, load_agent]
 
 @pytest.mark.parametrize("use", USES)
 def test_a_missing_folder_is_refused_and_not_made(use: Any, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="is not the folder of a run: it has no config.json"):
+    with pytest.raises(RunError, match=r"is not the folder of a run: it has no config\.json"):
         use(tmp_path / "nowhere")
     assert not list(tmp_path.iterdir())
 
@@ -154,7 +154,7 @@ def test_other_settings_in_the_same_folder_are_refused_by_name(run: Path) -> Non
 
 
 def test_the_same_settings_go_on_even_where_there_are_more_cores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     listener = Listener()
     train(replace(HALLWAY, shards=2, steps=20), tmp_path, workers=1)
@@ -162,12 +162,14 @@ def test_the_same_settings_go_on_even_where_there_are_more_cores(
     assert listener.said == [f"{tmp_path} is finished: 20 steps."]
 
 
-@pytest.mark.parametrize("world", ["own_envs:missing", "no_such_module:make", "own_envs:continuous"])
+@pytest.mark.parametrize(
+    "world", ["own_envs:missing", "no_such_module:make", "own_envs:continuous"]
+)
 def test_a_world_that_cannot_be_trained_in_is_refused_before_anything_is_written(
     world: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parent)
-    with pytest.raises(ValueError, match="own_envs|no_such_module"):
+    with pytest.raises(ValueError, match=r"own_envs|no_such_module"):
         train(RunConfig(world, steps=10), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -181,7 +183,7 @@ def test_steps_below_one_are_refused_by_resume_too(steps: int, run: Path) -> Non
 
 
 def test_fewer_steps_than_done_are_refused(run: Path) -> None:
-    with pytest.raises(RunError, match="Got 100 steps, but .* has 400 already; give a larger"):
+    with pytest.raises(RunError, match=r"Got 100 steps, but .* has 400 already; give a larger"):
         resume(run, steps=100)
 
 
@@ -265,9 +267,9 @@ def test_an_environment_without_snapshot_trains_and_says_what_that_means(
     resume(tmp_path, steps=400, display=second)
     assert second.said == ["This environment has no snapshot(): games under way start afresh."]
     games = load_run(tmp_path).games
-    # Games of 7 steps: actor 0 ends 14 in its first 100 steps and 14 in the next, 2 steps lost.
+    # Games of 7 steps of 2 actors end every 14; the 2 steps of each actor's 15th are lost at 200.
     mine = games["step"][games["actor"] == 0]
-    assert mine.tolist() == [14.0 * k for k in range(1, 15)] + [200 + 14.0 * k for k in range(1, 15)]
+    assert mine.tolist() == [*range(14, 200, 14), *range(214, 400, 14)]
 
 
 def test_an_environment_with_snapshot_goes_on_exactly(

@@ -155,3 +155,8 @@ def test_a_never_reset_agent_is_evaluated_on_empty_grids(tmp_path: Path) -> None
         _, _, _, _, infos = envs.step(np.array([1]))
     envs.close()
     assert infos["tiles"][0] == 11  # from the middle to the right end, again in the third game
+
+
+def test_training_leaves_the_arithmetic_of_the_process_as_it_was(run: Path) -> None:
+    """Training flushes subnormal numbers to zero, for speed; a notebook must not find that."""
+    assert np.float64(5e-324) * 1.0 > 0

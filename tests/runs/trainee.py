@@ -101,25 +101,29 @@ class Trainee:
 MOMENTS = {
     "at the start": (Trainee.begun, 0.3),
     "after a checkpoint": (Trainee.saved, 1.0),
-    "while saving": (Trainee.saving, 0.03),
+    "while saving": (Trainee.saving, 0.02),
 }
 """What to wait for before the kill, and up to how many seconds longer."""
 
 
 def train_with_kills(
     config: RunConfig, out: Path, moments: list[str], rng: Random, workers: int = 1
-) -> int:
-    """Train, killed at each of the moments in turn, then here to the end; returns the kills."""
-    kills = 0
+) -> tuple[int, int]:
+    """Train, killed at each of the moments in turn, then here to the end.
+
+    Returns how many kills hit, and how many of them left a checkpoint half-written.
+    """
+    kills = halves = 0
     for moment in moments:
         event, longest = MOMENTS[moment]
         with Trainee(config, out, workers=workers) as trainee:
             if trainee.wait_until(lambda t=trainee, e=event: e(t)):
                 time.sleep(rng.uniform(0, longest))
             kills += trainee.kill()
+            halves += any(trainee.checkpoints.glob(".*.new"))
     time.sleep(1)  # TensorBoard orders its files by the second in which they were begun
     assert train(config, out, workers=workers) is None
-    return kills
+    return kills, halves
 
 
 def result_of(out: Path) -> dict[str, Any]:

@@ -90,11 +90,6 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         rom = roms.get_rom_path(self.game.rom)
         assert rom is not None, "ale-py ships the ROMs of all twelve games"
         self.ale.loadROM(rom)
-        # The emulator takes some 65 frames to reset, always the same: keep where they lead.
-        self.ale.reset_game()
-        self._opening = self.ale.cloneState()
-        self._opening_screen: np.ndarray = self.ale.getScreenRGB()
-        self._opening_grey: np.ndarray = self.ale.getScreenGrayscale()
         minimal = self.ale.getMinimalActionSet()
         actions = self.ale.getLegalActionSet() if self.protocol.full_actions else minimal
         self.actions: tuple[int, ...] = tuple(action.value for action in actions)
@@ -104,6 +99,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.action_space = gymnasium.spaces.Discrete(len(self.actions))
         self.observation_space = gymnasium.spaces.Box(0, 255, (planes, SIZE, SIZE), np.uint8)
         self._observation = np.zeros((planes, SIZE, SIZE), np.uint8)
+        self._drawn: np.ndarray | None = None  # the plane in the observation
         self._before = np.zeros((HEIGHT, WIDTH), np.uint8)
         self._screen = np.zeros((HEIGHT, WIDTH), np.uint8)
         self._ram = np.zeros(128, np.uint8)
@@ -128,7 +124,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             self._press(Action.FIRE.value)
             if self.ale.game_over():
                 self._begin()
-        elif self._frames:
+        else:
             self.ale.getScreenGrayscale(self._screen)
         self._score = 0.0
         self.tracker.reset()
@@ -171,10 +167,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         return screen
 
     def _begin(self) -> None:
-        """Back to the first frame of a game."""
-        self.ale.restoreState(self._opening)
-        self._restored_screen = self._opening_screen
-        self._screen[:] = self._opening_grey
+        self.ale.reset_game()
+        self._restored_screen = None
         self._last_action = 0
         self._frames = 0
 
@@ -221,8 +215,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         cv2.resize(self._screen, (SIZE, SIZE), dst=stack[STACK - 1], interpolation=cv2.INTER_AREA)
         if self.grid_input == "stacked":
             stack[STACK:-1] = stack[STACK + 1 :]
-        if self.grid_input != "none":
-            stack[-1] = self.explorer.plane
+        if self.grid_input != "none" and self.explorer.plane is not self._drawn:
+            stack[-1] = self._drawn = self.explorer.plane
 
     def _info(self, reward: float, life_lost: bool) -> dict[str, Any]:
         info = self.explorer.info()

@@ -10,11 +10,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium
+
 from deepcs.curiosity.games import find_game, games, plain_name
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import Env
+from deepcs.envs.wrapper import CuriosityWrapper
 
 
 def world_name(name: str) -> str:
@@ -74,7 +77,13 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
                 f"{path} takes no argument {key!r}, which {key}={value!r} needs; "
                 f"add it to the factory: def {name}({key}=...)."
             )
-    return factory(**{key: value for key, value in wanted.items() if key in taken})
+    env = factory(**{key: value for key, value in wanted.items() if key in taken})
+    layer = env
+    while isinstance(layer, gymnasium.Wrapper):
+        if isinstance(layer, CuriosityWrapper):
+            layer.mix = False  # R and I leave a world apart; the learner mixes them
+        layer = layer.env
+    return env
 
 
 def make_vec(

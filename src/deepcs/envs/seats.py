@@ -195,7 +195,8 @@ def _methods_of(env: Env) -> Any:
 def freezable(env: Env) -> bool:
     """Whether the environment has snapshot() and restore()."""
     layer = _methods_of(env)
-    return hasattr(layer, "snapshot") and hasattr(layer, "restore")
+    has_both = hasattr(layer, "snapshot") and hasattr(layer, "restore")
+    return has_both and getattr(layer, "freezable", True)
 
 
 def actor_seed(seed: int, actor: int) -> int:

@@ -18,14 +18,14 @@ from gymnasium.spaces import Box, Dict
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.games import Game, find_game, games
+from deepcs.curiosity.games import Game, games
 from deepcs.curiosity.grid import Bounds, Curiosity, CuriosityGrid, Lifetime, Position, Tile
 from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
 from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
 from deepcs.curiosity.tracker import Tracker
 from deepcs.curiosity.unbounded import UnboundedGrid
+from deepcs.envs.lifecycle import Emulator, Env, Lifecycle
 
-Env = gymnasium.Env[Any, Any]
 Locate = Callable[[Env, Any, dict[str, Any]], Position | None]
 """(wrapped environment, observation, info) -> where the player stands, None: off the board."""
 Layout = Literal["HW", "HWC", "CHW"]
@@ -34,67 +34,6 @@ HOW_TO_LOCATE = (
     "pass locate=f with f(env, observation, info) -> deepcs.Position or None, and "
     "bounds=deepcs.Bounds(...) (without bounds the grid grows as needed)"
 )
-
-
-class World:
-    """When games start, lives are lost and games end: in an environment we know nothing of."""
-
-    def game_started(self, *, resetting: bool) -> bool:
-        """Whether the reset() or step() just made started a game."""
-        return resetting
-
-    def life_lost(self, info: dict[str, Any]) -> bool:
-        """Whether a life was lost since this was last asked, and the game goes on."""
-        return bool(info.get("life_lost", False))
-
-    def game_over(self, terminated: bool) -> bool:
-        """Whether the game itself has ended."""
-        return terminated
-
-
-class Emulator(World):
-    """The same in an ALE environment, asked of the emulator: wrappers cannot mislead it."""
-
-    def __init__(self, env: Env, ale: ALEInterface) -> None:
-        self.env = env.unwrapped
-        self.ale = ale
-        self.game = find_game(self.name)
-        self._lives = 0
-        self._first_frame = 0  # of the current game, among all frames since the ROM was loaded
-        self._generator = self.env.np_random
-
-    @property
-    def name(self) -> str:
-        """The game's name, as the environment knows it."""
-        name = getattr(self.env, "_game", None) or getattr(self.env, "game", None)
-        if isinstance(name, Game):
-            return name.name
-        if isinstance(name, str):
-            return name
-        return self.env.spec.id if self.env.spec else type(self.env).__name__
-
-    def ram(self) -> bytes:
-        ram: bytes = self.ale.getRAM().tobytes()
-        return ram
-
-    def game_started(self, *, resetting: bool) -> bool:
-        # A new game begins at another frame. Seeding loads the ROM again, which sets the frames
-        # to 0, but then the generator is another.
-        first_frame = self.ale.getFrameNumber() - self.ale.getEpisodeFrameNumber()
-        generator = self.env.np_random
-        started = first_frame != self._first_frame or generator is not self._generator
-        self._first_frame, self._generator = first_frame, generator
-        return started
-
-    def life_lost(self, info: dict[str, Any]) -> bool:
-        before = self._lives
-        read = None if self.game is None else self.game.lives
-        self._lives = self.ale.lives() if read is None else read(self.ram())
-        return 0 < self._lives < before
-
-    def game_over(self, terminated: bool) -> bool:
-        over: bool = self.ale.game_over(with_truncation=False)
-        return over
 
 
 def image_layout(space: gymnasium.Space[Any]) -> Layout | None:
@@ -185,10 +124,10 @@ class CuriosityWrapper(
         self.mix = mix
         self.grid = grid
         self._moved = False  # a step was made since the game started
-        self._world = World()
+        self._lifecycle = Lifecycle()
         ale = getattr(env.unwrapped, "ale", None)
         if isinstance(ale, ALEInterface):
-            self._world = Emulator(env, ale)
+            self._lifecycle = Emulator(env, ale)
         self.game = None if locate is not None else self._known_game(bounds, y_up)
         self.tracker = None if self.game is None else Tracker(self.game)
         if weight is None:
@@ -219,15 +158,15 @@ class CuriosityWrapper(
 
     def _known_game(self, bounds: Bounds | None, y_up: bool) -> Game:
         """The game whose facts tell where the player stands."""
-        if not isinstance(self._world, Emulator):
+        if not isinstance(self._lifecycle, Emulator):
             raise ValueError(
                 f"Got {type(self.env.unwrapped).__name__}, which is not an ALE environment, "
                 f"without locate; {HOW_TO_LOCATE}."
             )
-        game = self._world.game
+        game = self._lifecycle.game
         if game is None:
             raise ValueError(
-                f"Got the ALE game {self._world.name!r}, which is not one of the twelve known "
+                f"Got the ALE game {self._lifecycle.name!r}, which is not one of the twelve known "
                 f"ones ({', '.join(games())}), without locate; {HOW_TO_LOCATE}."
             )
         if bounds is not None or y_up:
@@ -270,8 +209,8 @@ class CuriosityWrapper(
     ) -> tuple[Any, dict[str, Any]]:
         """Reset the wrapped environment, whether or not that starts a game."""
         observation, info = self.env.reset(seed=seed, options=options)
-        started = self._world.game_started(resetting=True) or not self._moved
-        life_lost = self._world.life_lost(info) and not started
+        started = self._lifecycle.game_started(resetting=True) or not self._moved
+        life_lost = self._lifecycle.life_lost(info) and not started
         if started:
             self._start_game(observation, info)
         else:
@@ -285,13 +224,13 @@ class CuriosityWrapper(
         """Step the wrapped environment and look where the player stands."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._moved = True
-        started = self._world.game_started(resetting=False)  # as gymnasium's Autoreset does
-        life_lost = self._world.life_lost(info) and not started
+        started = self._lifecycle.game_started(resetting=False)  # as gymnasium's Autoreset does
+        life_lost = self._lifecycle.life_lost(info) and not started
         if started:
             self._start_game(observation, info)
         else:
             position = self._position(observation, info)
-            self.explorer.step(None if self._world.game_over(terminated) else position)
+            self.explorer.step(None if self._lifecycle.game_over(terminated) else position)
         if life_lost:
             self.explorer.lose_life()
         game_reward = float(reward)
@@ -311,8 +250,8 @@ class CuriosityWrapper(
 
     def _position(self, observation: Any, info: dict[str, Any]) -> Position | None:
         """Where the player stands, if that counts; to be asked once per step."""
-        if self.tracker is not None and isinstance(self._world, Emulator):
-            return self.tracker.track(self.tracker.game.locate(self._world.ram()))
+        if self.tracker is not None and isinstance(self._lifecycle, Emulator):
+            return self.tracker.track(self.tracker.game.locate(self._lifecycle.ram()))
         assert self.locate is not None
         found = self.locate(self.env, observation, info)
         if found is None:
@@ -332,6 +271,12 @@ class CuriosityWrapper(
     def take_visits(self) -> Counter[Tile]:
         """How often each tile was entered since this was last asked."""
         return self.explorer.take_visits()
+
+    @property
+    def freezable(self) -> bool:
+        """Whether the wrapped environment has snapshot() and restore()."""
+        layer = self._innermost_without_memory()
+        return hasattr(layer, "snapshot") and hasattr(layer, "restore")
 
     def snapshot(self) -> Snapshot:
         """Curiosity and the wrapped environment, which must have snapshot() and restore()."""
@@ -353,15 +298,19 @@ class CuriosityWrapper(
             self.tracker.restore(saved["tracker"])
         env.restore(saved["env"])
         self._moved = bool(saved["moved"])
-        self._world.game_started(resetting=False)  # the restored game, its lives: nothing new
-        self._world.life_lost({})
+        self._lifecycle.game_started(resetting=False)  # the restored game, its lives: nothing new
+        self._lifecycle.life_lost({})
 
-    def _freezable(self) -> Any:
+    def _innermost_without_memory(self) -> Any:
         """The wrapped environment, without the layers of gymnasium.make that have no memory."""
         layer = self.env
         while isinstance(layer, (OrderEnforcing, PassiveEnvChecker)):
             layer = layer.env
-        if not (hasattr(layer, "snapshot") and hasattr(layer, "restore")):
+        return layer
+
+    def _freezable(self) -> Any:
+        layer = self._innermost_without_memory()
+        if not self.freezable:
             raise SnapshotError(
                 f"{type(layer).__name__} has no snapshot() and restore(), so what it wraps cannot "
                 "be frozen with its curiosity; add both methods, or use deepcs's own environments."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import platform
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from deepcs.runs.words import Count, World
 FORMAT = 1  # of the run folder; another number is refused
 LIBRARIES = ("deepcs", "torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
 PAPER_STEPS = 160_000_000
+LARGEST = 3e38  # what float32 holds
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
 
 
@@ -92,6 +94,10 @@ class RunConfig:
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
         if not _whole(self.a2c.steps, 1):
             raise ValueError(f"Got a2c.steps {self.a2c.steps}; give a whole number from 1 up.")
+        for name, number in vars(self.a2c).items():
+            largest = math.inf if name == "max_gradient_norm" else LARGEST
+            if isinstance(number, float) and not 0 <= number <= largest:
+                raise ValueError(f"Got a2c.{name} {number}; give a finite number from 0 up.")
         if self.a2c.schedule not in ("linear", "constant"):
             raise ValueError(f"Got a2c.schedule {self.a2c.schedule!r}; choose linear or constant.")
         if self.max_frames is not None and not _whole(self.max_frames, 1):

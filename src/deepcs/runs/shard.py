@@ -274,3 +274,4 @@ class ShardGroup:
     def close(self) -> None:
         for shard in self.shards:
             shard.pool.close()
+        torch.set_flush_denormal(False)  # it holds for all arithmetic of the process

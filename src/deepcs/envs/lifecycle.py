@@ -1,0 +1,73 @@
+"""When games start, lives are lost and games end, as the curiosity wrapper must know it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+from ale_py import ALEInterface
+
+from deepcs.curiosity.games import Game, find_game
+
+Env = gymnasium.Env[Any, Any]
+
+
+class Lifecycle:
+    """When games start, lives are lost and games end: in an environment we know nothing of."""
+
+    def game_started(self, *, resetting: bool) -> bool:
+        """Whether the reset() or step() just made started a game."""
+        return resetting
+
+    def life_lost(self, info: dict[str, Any]) -> bool:
+        """Whether a life was lost since this was last asked, and the game goes on."""
+        return bool(info.get("life_lost", False))
+
+    def game_over(self, terminated: bool) -> bool:
+        """Whether the game itself has ended."""
+        return terminated
+
+
+class Emulator(Lifecycle):
+    """The same in an ALE environment, asked of the emulator: wrappers cannot mislead it."""
+
+    def __init__(self, env: Env, ale: ALEInterface) -> None:
+        self.env = env.unwrapped
+        self.ale = ale
+        self.game = find_game(self.name)
+        self._lives = 0
+        self._first_frame = 0  # of the current game, among all frames since the ROM was loaded
+        self._generator = self.env.np_random
+
+    @property
+    def name(self) -> str:
+        """The game's name, as the environment knows it."""
+        name = getattr(self.env, "_game", None) or getattr(self.env, "game", None)
+        if isinstance(name, Game):
+            return name.name
+        if isinstance(name, str):
+            return name
+        return self.env.spec.id if self.env.spec else type(self.env).__name__
+
+    def ram(self) -> bytes:
+        ram: bytes = self.ale.getRAM().tobytes()
+        return ram
+
+    def game_started(self, *, resetting: bool) -> bool:
+        # A new game begins at another frame. Seeding loads the ROM again, which sets the frames
+        # to 0, but then the generator is another.
+        first_frame = self.ale.getFrameNumber() - self.ale.getEpisodeFrameNumber()
+        generator = self.env.np_random
+        started = first_frame != self._first_frame or generator is not self._generator
+        self._first_frame, self._generator = first_frame, generator
+        return started
+
+    def life_lost(self, info: dict[str, Any]) -> bool:
+        before = self._lives
+        read = None if self.game is None else self.game.lives
+        self._lives = self.ale.lives() if read is None else read(self.ram())
+        return 0 < self._lives < before
+
+    def game_over(self, terminated: bool) -> bool:
+        over: bool = self.ale.game_over(with_truncation=False)
+        return over
