@@ -61,7 +61,7 @@ Spec = Conv | Linear
 
 NATURE: tuple[Spec, ...] = (Conv(32, 8, 4), Conv(64, 4, 2), Conv(64, 3, 1), Linear(512))
 """Mnih et al. 2015, as in Baselines."""
-SMALL: tuple[Spec, ...] = (Conv(16, 3, 2, padding=1), Linear(64))
+SMALL: tuple[Spec, ...] = (Conv(8, 3, 1, padding=1), Linear(64))
 """For worlds drawn one pixel a cell."""
 FLAT: tuple[Spec, ...] = (Linear(64), Linear(64))
 """Baselines' network for vectors (with ReLU)."""

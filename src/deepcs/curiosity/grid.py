@@ -245,7 +245,7 @@ class CuriosityGrid(Lives):
             if self.y_up:
                 rows, outside = rows[::-1], outside[::-1]
         touched = (counts > 0).astype(np.uint8) * np.uint8(TOUCHED)
-        plane: np.ndarray = touched[rows[:, None], columns]
+        plane = touched.take(columns, axis=1).take(rows, axis=0)
         if window is not None:
             plane[outside] = 0
         return plane
