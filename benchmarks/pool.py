@@ -73,10 +73,12 @@ class BareLoop:
         self.ale.loadROM(ale_py.roms.get_rom_path("montezuma_revenge"))
         self.before, self.screen = np.zeros((2, 210, 160), np.uint8)
         self.frame = np.zeros((84, 84), np.uint8)
+        self.ale.reset_game()
+        self.opening = self.ale.cloneState()
         self.reset()
 
     def reset(self) -> None:
-        self.ale.reset_game()
+        self.ale.restoreState(self.opening)
         for _ in range(self.rng.integers(1, NOOPS + 1)):
             self.ale.act(0)
         self.step(1)
@@ -113,7 +115,7 @@ class BareLoops:
 
     def __init__(self, count: int) -> None:
         memory = shared_memory(mmap.PAGESIZE)
-        self.loops = [Process(f"Loop {i}", memory, BareLoop, i) for i in range(count)]
+        self.loops = [Process(f"Loop {i}", memory, False, BareLoop, i) for i in range(count)]
         for loop in self.loops:
             loop.answer()
         os.close(memory)

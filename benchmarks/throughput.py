@@ -23,9 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 from deepcs.bench import TimedTraining
-from deepcs.envs.process import Process, shared_memory
+from deepcs.envs.process import Process, cores, shared_memory
 from deepcs.runs import shard
-from deepcs.runs.config import RunConfig, cores
+from deepcs.runs.config import RunConfig
 from deepcs.runs.learner import Learner
 from deepcs.runs.shard import ShardGroup
 from pool import BareLoops
@@ -134,7 +134,7 @@ class Side:
     def __init__(self, name: str, build: Any, *args: Any) -> None:
         memory_fd = shared_memory(mmap.PAGESIZE)
         self.name = name
-        self.process = Process(name, memory_fd, build, *args)
+        self.process = Process(name, memory_fd, False, build, *args)
         os.close(memory_fd)
         self.process.answer()
 

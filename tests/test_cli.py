@@ -39,7 +39,7 @@ def test_games_with_a_name_prints_that_game() -> None:
     ("arguments", "begins"),
     [
         (["games", "montezooma"], "deepcs: Got game 'montezooma', which is not one of the twelve;"),
-        (["gmaes"], "deepcs: Got command 'gmaes'; choose one of games"),
+        (["gmaes"], "deepcs: Got command 'gmaes'; choose one of train,"),
     ],
 )
 def test_bad_input_is_one_line_on_stderr_and_exit_code_2(arguments: list[str], begins: str) -> None:

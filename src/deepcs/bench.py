@@ -6,7 +6,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from deepcs.runs.config import PAPER_STEPS, RunConfig, cores
+from deepcs.envs.process import cores
+from deepcs.runs.config import PAPER_STEPS, RunConfig
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.learner import Learner
 from deepcs.runs.progress import Silence

@@ -6,6 +6,7 @@ grey, 84x84 by area, a stack of 4. To which comes the plane of the curiosity gri
 
 from __future__ import annotations
 
+import threading
 import zlib
 from typing import Any, Literal, get_args
 
@@ -35,6 +36,17 @@ SNAPSHOT_KEYS = (
 
 cv2.setNumThreads(0)  # actors run one per core already
 ALEInterface.setLoggerMode(LoggerMode.Error)
+
+
+class Scratch(threading.local):
+    """Room for two raw screens, used by all actors of a thread so that it stays in its cache."""
+
+    def __init__(self) -> None:
+        self.before = np.zeros((HEIGHT, WIDTH), np.uint8)
+        self.screen = np.zeros((HEIGHT, WIDTH), np.uint8)
+
+
+SCRATCH = Scratch()
 
 
 class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
@@ -90,6 +102,11 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         rom = roms.get_rom_path(self.game.rom)
         assert rom is not None, "ale-py ships the ROMs of all twelve games"
         self.ale.loadROM(rom)
+        # The emulator takes some 65 frames to reset, always the same: keep where they lead.
+        self.ale.reset_game()
+        self._opening = self.ale.cloneState()
+        self._opening_screen: np.ndarray = self.ale.getScreenRGB()
+        self._opening_grey: np.ndarray = self.ale.getScreenGrayscale()
         minimal = self.ale.getMinimalActionSet()
         actions = self.ale.getLegalActionSet() if self.protocol.full_actions else minimal
         self.actions: tuple[int, ...] = tuple(action.value for action in actions)
@@ -100,10 +117,10 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.observation_space = gymnasium.spaces.Box(0, 255, (planes, SIZE, SIZE), np.uint8)
         self._observation = np.zeros((planes, SIZE, SIZE), np.uint8)
         self._drawn: np.ndarray | None = None  # the plane in the observation
-        self._before = np.zeros((HEIGHT, WIDTH), np.uint8)
-        self._screen = np.zeros((HEIGHT, WIDTH), np.uint8)
+        self._attached = False
         self._ram = np.zeros(128, np.uint8)
         self._restored_screen: np.ndarray | None = None  # the emulator's is stale till it plays
+        self.games_started = 0
         self._last_action = 0
         self._frames = 0
         self._lives = 0
@@ -124,8 +141,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             self._press(Action.FIRE.value)
             if self.ale.game_over():
                 self._begin()
-        else:
-            self.ale.getScreenGrayscale(self._screen)
+        elif self._frames:
+            self.ale.getScreenGrayscale(SCRATCH.screen)
         self._score = 0.0
         self.tracker.reset()
         ram = self._read_ram()
@@ -133,7 +150,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.explorer.start_game(self.tracker.track(self.game.locate(ram)))
         self._observation[:] = 0
         self._observe()
-        return self._observation.copy(), self._info(0.0, False)
+        return self._shown(), self._info(0.0, False)
 
     def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the action for 4 raw frames (fewer if the game ends)."""
@@ -157,7 +174,16 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         info = self._info(reward, life_lost)
         if terminated or truncated:
             info["rooms_visited"] = self.explorer.grid.rooms
-        return self._observation.copy(), reward, terminated, truncated, info
+        return self._shown(), reward, terminated, truncated, info
+
+    def attach(self, observation: np.ndarray) -> None:
+        """Keep the observation in this array from now on; steps return the array itself."""
+        observation[:] = self._observation
+        self._observation = observation
+        self._attached = True
+
+    def _shown(self) -> np.ndarray:
+        return self._observation if self._attached else self._observation.copy()
 
     def render(self) -> np.ndarray:
         """The screen in colour: uint8 (210, 160, 3)."""
@@ -167,8 +193,11 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         return screen
 
     def _begin(self) -> None:
-        self.ale.reset_game()
-        self._restored_screen = None
+        """Back to the first frame of a game."""
+        self.games_started += 1
+        self.ale.restoreState(self._opening)
+        self._restored_screen = self._opening_screen
+        SCRATCH.screen[:] = self._opening_grey
         self._last_action = 0
         self._frames = 0
 
@@ -183,17 +212,18 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         return reward
 
     def _press(self, action: int) -> float:
-        """Hold an action for 4 raw frames; leaves the last two's maximum in the screen."""
+        """Hold an action for 4 raw frames; leaves the last two's maximum in the scratch screen."""
+        before, screen = SCRATCH.before, SCRATCH.screen
         reward = 0
         for frame in range(FRAME_SKIP):
             reward += self._frame(action)
             if frame == FRAME_SKIP - 2:
-                self.ale.getScreenGrayscale(self._before)
+                self.ale.getScreenGrayscale(before)
             if self.ale.game_over():
                 break
-        self.ale.getScreenGrayscale(self._screen)
+        self.ale.getScreenGrayscale(screen)
         if frame == FRAME_SKIP - 1:
-            np.maximum(self._screen, self._before, out=self._screen)
+            np.maximum(screen, before, out=screen)
         return float(reward)
 
     def _read_ram(self) -> bytes:
@@ -212,7 +242,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         """Push the screen, and the plane, into the stack."""
         stack = self._observation
         stack[: STACK - 1] = stack[1:STACK]
-        cv2.resize(self._screen, (SIZE, SIZE), dst=stack[STACK - 1], interpolation=cv2.INTER_AREA)
+        newest = stack[STACK - 1]
+        cv2.resize(SCRATCH.screen, (SIZE, SIZE), dst=newest, interpolation=cv2.INTER_AREA)
         if self.grid_input == "stacked":
             stack[STACK:-1] = stack[STACK + 1 :]
         if self.grid_input != "none" and self.explorer.plane is not self._drawn:

@@ -36,7 +36,7 @@ class Emulator(Lifecycle):
         self.ale = ale
         self.game = find_game(self.name)
         self._lives = 0
-        self._first_frame = 0  # of the current game, among all frames since the ROM was loaded
+        self._game = (0, 0)  # first frame since the ROM was loaded, number
         self._generator = self.env.np_random
 
     @property
@@ -55,11 +55,13 @@ class Emulator(Lifecycle):
 
     def game_started(self, *, resetting: bool) -> bool:
         # A new game begins at another frame. Seeding loads the ROM again, which sets the frames
-        # to 0, but then the generator is another.
-        first_frame = self.ale.getFrameNumber() - self.ale.getEpisodeFrameNumber()
+        # to 0, but then the generator is another. Our own actor counts its games, as it starts
+        # them from a kept state.
+        frame = self.ale.getFrameNumber() - self.ale.getEpisodeFrameNumber()
+        game = frame, getattr(self.env, "games_started", 0)
         generator = self.env.np_random
-        started = first_frame != self._first_frame or generator is not self._generator
-        self._first_frame, self._generator = first_frame, generator
+        started = game != self._game or generator is not self._generator
+        self._game, self._generator = game, generator
         return started
 
     def life_lost(self, info: dict[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from gymnasium.vector.utils import batch_space
 
 from deepcs.curiosity.grid import Tile
 from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
-from deepcs.envs.process import Process, WorkerError, shared_memory
+from deepcs.envs.process import Process, WorkerError, cores, shared_memory
 from deepcs.envs.seats import Ended, EnvFactory, PoolArrays, Seats, actor_seed, build_seats
 
 
@@ -53,8 +53,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             raise ValueError("Got no environments; a pool needs at least one actor.")
         if workers is not None and workers < 0:
             raise ValueError(f"Got {workers} workers; give 0 (in this process) or more.")
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-        workers = min(cores if workers is None else workers, len(factories))
+        workers = min(cores() if workers is None else workers, len(factories))
         sample = factories[0]()
         self.single_observation_space = sample.observation_space
         self.single_action_space = sample.action_space
@@ -87,7 +86,8 @@ class ActorPool(VectorEnv[Any, Any, Any]):
                 actors = range(self.first_actor + first, self.first_actor + end)
                 name = f"Worker {k} (actors {actors[0]} to {actors[-1]})"
                 order = list(factories[first:end]), first, total, space
-                self._workers.append(Process(name, memory_fd, build_seats, *order))
+                looks = workers < cores()
+                self._workers.append(Process(name, memory_fd, looks, build_seats, *order))
                 self._shares.append(slice(first, end))
             for worker in self._workers:
                 worker.answer()

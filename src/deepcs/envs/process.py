@@ -11,33 +11,75 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
+# How long to look for a message before going to sleep: waking a sleeping core can take half a
+# millisecond on a virtual machine. Whoever looks gives way to all who have work to do.
+LOOK_SECONDS = 0.005
 CLOSE_SECONDS = 5.0  # how long a process may take to leave before it is killed
 HUNG_UP = (EOFError, BrokenPipeError, ConnectionResetError)
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class WorkerError(RuntimeError):
     """A worker process died, or what it was asked to do failed."""
 
 
+class Line:
+    """A connection whose reader may look for a while before it sleeps."""
+
+    def __init__(self, connection: Connection[Any, Any], looks: bool) -> None:
+        self._connection = connection
+        self._looks = looks
+        self._poll = select.poll()
+        self._poll.register(connection.fileno(), select.POLLIN)
+        self.send_bytes = connection.send_bytes
+        self.close = connection.close
+
+    def recv_bytes(self) -> bytes:
+        """The next message; raises EOFError when the other side is gone."""
+        until = time.monotonic() + LOOK_SECONDS
+        while self._looks and not self._poll.poll(0) and time.monotonic() < until:
+            os.sched_yield()
+        return self._connection.recv_bytes()
+
+    def send(self, message: Any) -> None:
+        self.send_bytes(pickle.dumps(message))
+
+    def recv(self) -> Any:
+        return pickle.loads(self.recv_bytes())
+
+
 class Process:
     """The parent's end: ask for verbs of the object that lives in the other process."""
 
-    def __init__(self, name: str, memory_fd: int, build: Callable[..., Any], *args: Any) -> None:
-        """`build(memory, *args)` makes, over there, the object that obeys; name: for messages."""
+    def __init__(
+        self, name: str, memory_fd: int, looks: bool, build: Callable[..., Any], *args: Any
+    ) -> None:
+        """`build(memory, *args)` makes, over there, the object that obeys; name: for messages.
+
+        looks: wait for answers awake, for which there must be a core to spare.
+        """
         import cloudpickle  # pickles functions of a notebook or a script by value
 
         self.name = name
         ours, theirs = Pipe()
-        self._connection: Connection[Any, Any] = ours
+        self._connection = Line(ours, looks)
         # One thread each: as many processes as cores run already.
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         # Ctrl-C, and a SIGTERM to the whole group, are the parent's to handle: a child inherits
@@ -108,7 +150,7 @@ def shared_memory(size: int) -> int:
     return descriptor
 
 
-def serve(connection: Connection[Any, Any], memory_fd: int) -> None:
+def serve(connection: Line, memory_fd: int) -> None:
     """Build what the first messages ask for, then obey until the parent hangs up."""
     sys.path[:] = connection.recv()
     servant: Any = None
@@ -131,7 +173,7 @@ def serve(connection: Connection[Any, Any], memory_fd: int) -> None:
 
 def main(connection_fd: int, memory_fd: int) -> None:
     try:
-        serve(Connection(connection_fd), memory_fd)
+        serve(Line(Connection(connection_fd), looks=True), memory_fd)
     except HUNG_UP:
         return
 

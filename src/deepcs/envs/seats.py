@@ -101,6 +101,11 @@ class Seat:
         self.env = env
         self.index = index
         self.arrays = arrays
+        self._attached = hasattr(env, "attach")
+        if self._attached:
+            cast(Any, env).attach(
+                arrays.observations[""][index]
+            )  # it writes where we would copy to
         self._steps = 0
         self._score = 0.0
         self._intrinsic = 0.0
@@ -115,7 +120,9 @@ class Seat:
 
     def _write(self, observation: Any, info: dict[str, Any]) -> None:
         arrays, index = self.arrays, self.index
-        if isinstance(observation, dict):
+        if self._attached:
+            pass
+        elif isinstance(observation, dict):
             for name, part in observation.items():
                 arrays.observations[name][index] = part
         else:
@@ -140,6 +147,8 @@ class Seat:
         if not (terminated or truncated):
             self._write(observation, info)
             return None
+        if self._attached:
+            observation = observation.copy()
         rooms = tuple(info.get("rooms_visited", ()))
         tiles = info.get("tiles", 0)
         record = GameRecord(self._score, self._intrinsic, tiles, self._steps, rooms)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 import platform
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -18,6 +17,7 @@ from deepcs.curiosity.grid import check_tile
 from deepcs.curiosity.reward import Weight, check_weight
 from deepcs.envs.make import world_name
 from deepcs.envs.mazes import MAZES
+from deepcs.envs.process import cores
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.treatment import Treatment, treatment
 from deepcs.runs.words import Count, World
@@ -27,13 +27,6 @@ LIBRARIES = ("deepcs", "torch", "numpy", "ale-py", "gymnasium", "opencv-python-h
 PAPER_STEPS = 160_000_000
 LARGEST = 3e38  # what float32 holds
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from deepcs.agents.a2c import LossReport, clip_scale
 from deepcs.agents.network import Network
 from deepcs.curiosity.grid import Tile
 from deepcs.curiosity.snapshot import Snapshot
-from deepcs.envs.process import Process, shared_memory
-from deepcs.runs.config import RunConfig, cores
+from deepcs.envs.process import Process, cores, shared_memory
+from deepcs.runs.config import RunConfig
 from deepcs.runs.shard import FinishedGame, ShardGroup, edges, look_at_world, size_in_bytes
 
 
@@ -60,9 +60,12 @@ class Learner:
                 memory_fd = shared_memory(size_in_bytes(world.parameters, config.shards))
                 try:
                     memory = mmap.mmap(memory_fd, 0)
+                    looks = workers <= cores()
                     for k, share in enumerate(shares[1:], 1):
                         order = config, world, share, pool_workers
-                        self._others.append(Process(f"Replica {k}", memory_fd, ShardGroup, *order))
+                        self._others.append(
+                            Process(f"Replica {k}", memory_fd, looks, ShardGroup, *order)
+                        )
                 finally:
                     os.close(memory_fd)
             self._own = ShardGroup(memory, config, world, shares[0], pool_workers)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from deepcs.envs.process import cores
 from deepcs.runs.checkpoint import checkpoint_steps
-from deepcs.runs.config import cores
 from deepcs.runs.folder import RunFolder
 
 POLL_SECONDS = 0.25
