@@ -2,7 +2,7 @@
 
 Rounds of all sides alternate. The limit is 1 / (1/E + 1/L): E, bare emulator loops, one per core,
 at the same time; L, our learner acting and updating on observations that are already in memory,
-all cores busy.
+all cores busy: the faster of one run on all cores and one run per core.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class PeerTraining:
 
         torch.set_num_threads(threads)
         vector = DummyVecEnv if kind == "dummy" else SubprocVecEnv
-        envs = make_atari_env(f"{GAME}NoFrameskip-v4", n_envs=16, vec_env_cls=vector, seed=0)
+        plain = {"frameskip": 1, "repeat_action_probability": 0.0, "full_action_space": False}
+        name = f"ale_py:ALE/{GAME}-v5"
+        envs = make_atari_env(name, n_envs=16, vec_env_cls=vector, seed=0, env_kwargs=plain)
         self.model = A2C("CnnPolicy", VecFrameStack(envs, 4), device="cpu")
         self.model.learn(160)
 
@@ -105,13 +107,13 @@ def canned_group(memory: mmap.mmap, *args: Any) -> ShardGroup:
 
 
 class OurLearner:
-    """Our learner without emulators, its shards on all cores."""
+    """Our learner without emulators, in as many shards, each on a core."""
 
-    def __init__(self, memory: mmap.mmap) -> None:
+    def __init__(self, memory: mmap.mmap, shards: int) -> None:
         from deepcs.runs import learner as module
 
         module.ShardGroup = canned_group  # also what its other processes build
-        config = RunConfig(GAME).resolved()
+        config = RunConfig(GAME, shards=shards).resolved()
         self.learner = Learner(config)
         self.learner.initialise()
         self.update = 0
@@ -139,9 +141,7 @@ class Side:
         self.process.answer()
 
     def rate(self, seconds: float) -> float:
-        self.process.ask("rate", seconds)
-        rate: float = self.process.answer()
-        return rate
+        return rate_together([self], seconds)
 
     def memory(self) -> int:
         """Bytes of the process and its children, shared pages counted once."""
@@ -150,6 +150,13 @@ class Side:
 
     def close(self) -> None:
         self.process.close()
+
+
+def rate_together(sides: list[Side], seconds: float) -> float:
+    """Steps per second of all sides at the same time."""
+    for side in sides:
+        side.process.ask("rate", seconds)
+    return sum(side.process.answer() for side in sides)
 
 
 def best_peer(seconds: float) -> tuple[Side, str]:
@@ -167,19 +174,22 @@ def best_peer(seconds: float) -> tuple[Side, str]:
 def main(settings: Settings) -> None:
     console = Console()
     peer, tried = best_peer(settings.seconds)
-    ours, learner = Side("deepcs", OurTraining), Side("learner", OurLearner)
+    ours, learner = Side("deepcs", OurTraining), Side("learner", OurLearner, cores())
+    learners = [Side(f"learner {k}", OurLearner, 1) for k in range(cores())]
     bare = BareLoops(cores())
-    for side in (ours, learner):
+    for side in (ours, learner, *learners):
         side.rate(2.0)
-    rates: dict[str, list[float]] = {"ours": [], "peer": [], "E": [], "L": []}
+    rates: dict[str, list[float]] = {"ours": [], "peer": [], "E": [], "L one": [], "L each": []}
     peak = 0
     for _ in range(settings.rounds):
         rates["ours"].append(ours.rate(settings.seconds))
         peak = max(peak, ours.memory())
         rates["peer"].append(peer.rate(settings.seconds))
         rates["E"].append(bare.rate(settings.seconds / 2))
-        rates["L"].append(learner.rate(settings.seconds / 2))
-    for side in (ours, learner, peer):
+        rates["L one"].append(learner.rate(settings.seconds / 2))
+        rates["L each"].append(rate_together(learners, settings.seconds / 2))
+    rates["L"] = max(rates.pop("L one"), rates.pop("L each"), key=statistics.median)
+    for side in (ours, learner, peer, *learners):
         side.close()
     bare.close()
     report(console, rates, peer.name, tried, peak)
