@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from deepcs.curiosity.games import Game, game, games
+from deepcs.curiosity.game import Game
+from deepcs.curiosity.games import game, games
 from deepcs.curiosity.grid import Bounds, CuriosityGrid, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 

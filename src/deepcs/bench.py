@@ -10,8 +10,8 @@ from deepcs.envs.process import cores
 from deepcs.runs.config import PAPER_STEPS, RunConfig
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.learner import Learner
+from deepcs.runs.loop import Logs, Run, Stop
 from deepcs.runs.progress import Silence
-from deepcs.runs.train import Logs, Run, Stop
 
 
 class TimedTraining:

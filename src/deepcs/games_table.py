@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from deepcs.curiosity.games import Game, game, games, one_room
+from deepcs.curiosity.game import Game, one_room
+from deepcs.curiosity.games import game, games
 from deepcs.grid_drawing import draw_grid
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from rich.text import Text
 
-from deepcs.curiosity.games import Game
+from deepcs.curiosity.game import Game
 from deepcs.curiosity.grid import Position
 
 WIDTH = 84  # characters across at most

@@ -7,7 +7,7 @@ make a later level look like an earlier one.
 
 from __future__ import annotations
 
-from deepcs.curiosity.games import Game
+from deepcs.curiosity.game import Game
 from deepcs.curiosity.grid import Position
 from deepcs.curiosity.snapshot import Snapshot, check_snapshot
 

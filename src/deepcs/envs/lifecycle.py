@@ -7,7 +7,8 @@ from typing import Any
 import gymnasium
 from ale_py import ALEInterface
 
-from deepcs.curiosity.games import Game, find_game
+from deepcs.curiosity.game import Game
+from deepcs.curiosity.games import find_game
 
 Env = gymnasium.Env[Any, Any]
 

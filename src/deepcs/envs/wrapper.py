@@ -18,7 +18,8 @@ from gymnasium.spaces import Box, Dict
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.games import Game, games
+from deepcs.curiosity.game import Game
+from deepcs.curiosity.games import games
 from deepcs.curiosity.grid import Bounds, Curiosity, CuriosityGrid, Lifetime, Position, Tile
 from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
 from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from deepcs.curiosity.games import Game
+from deepcs.curiosity.game import Game
 from deepcs.curiosity.grid import CuriosityGrid, Position
 
 TINT = (240, 228, 66)  # Okabe and Ito's yellow: apart from all twelve games' scenery

@@ -85,9 +85,9 @@ class LiveDisplay:
             refresh_per_second=4,
         )
         self._task = self._progress.add_task(name, total=1, numbers="starting")
-        self._progress.start()
 
     def show(self, status: Status) -> None:
+        self._progress.start()
         numbers = f"{short_number(status.step)}/{short_number(status.total)} · {describe(status)}"
         self._progress.update(
             self._task, total=status.total, completed=status.step, numbers=numbers

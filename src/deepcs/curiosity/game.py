@@ -1,0 +1,125 @@
+"""A game's facts: where the player stands in RAM, what a room is, when the player is in play."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from deepcs.curiosity.grid import Bounds, CuriosityGrid, Lifetime, Position, Room
+from deepcs.curiosity.reward import Weight
+
+Ram = Sequence[int]  # 128 bytes: bytes, a list, or a uint8 array
+RAM_BASE = 0x80  # address of the first byte
+
+
+def byte(ram: Ram, address: int) -> int:
+    """The byte at the paper's address."""
+    return int(ram[address - RAM_BASE])
+
+
+@dataclass(frozen=True)
+class Screen:
+    """From raw units to the middle of the player's sprite, in pixels of the 160x210 screen."""
+
+    x_scale: float
+    x_offset: float
+    y_scale: float
+    y_offset: float
+
+    def pixel(self, x: float, y: float) -> tuple[float, float]:
+        """(column, row) of raw (x, y)."""
+        return self.x_scale * x + self.x_offset, self.y_scale * y + self.y_offset
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where we depart from the paper's table."""
+
+    what: str
+    paper: str
+    ours: str
+    reason: str
+
+
+def one_room(ram: Ram) -> Room:
+    """The whole game takes place in one room."""
+    return ()
+
+
+def at(address: int) -> Callable[[Ram], Room]:
+    """The room is the byte at this address."""
+
+    def room(ram: Ram) -> Room:
+        return (byte(ram, address),)
+
+    return room
+
+
+def always(x: int, y: int, ram: Ram) -> bool:
+    """The player never leaves the board."""
+    return True
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game's facts; `locate` reads them out of RAM."""
+
+    name: str
+    """as in Gymnasium: ALE/<name>-v5"""
+    x: int | None
+    """address of the horizontal coordinate; None: the player cannot move sideways"""
+    y: int
+    """address of the vertical coordinate"""
+    bounds: Bounds
+    """verified minima, and the grid's size in raw units"""
+    screen: Screen
+    """where raw units are on the screen"""
+    room: Callable[[Ram], Room] = one_room
+    """the room or level, from RAM"""
+    room_is: str = "the whole game is one screen"
+    """what a room or level is, in words"""
+    tile: int = 16
+    """tile size in raw units"""
+    weight: Weight = "equal"
+    """β of the reward mix"""
+    on_board: Callable[[int, int, Ram], bool] = always
+    """whether the player is in play at (x, y)"""
+    off_board_is: str = "never"
+    """when the player is off the board, in words"""
+    place: Callable[[Ram], tuple[int, int]] | None = None
+    """reads (x, y) where plain addresses do not do"""
+    room_leads: bool = False
+    """the room byte changes long before the position does: wait for the jump"""
+    room_wraps: bool = False
+    """the level byte comes round again: count its changes instead"""
+    window: tuple[int, int] | None = None
+    """raw units above and below the player that are on the screen, where the level scrolls"""
+    lives: Callable[[Ram], int] | None = None
+    """reads lives where the emulator's own count is wrong"""
+    differences: tuple[Difference, ...] = ()
+    """where we depart from the paper"""
+
+    @property
+    def rom(self) -> str:
+        """ale-py's name of the ROM."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", self.name).lower()
+
+    def locate(self, ram: Ram) -> Position | None:
+        """The player's position in one RAM image, or None while off the board."""
+        if self.place is not None:
+            x, y = self.place(ram)
+        else:
+            x, y = 0 if self.x is None else byte(ram, self.x), byte(ram, self.y)
+        if not self.on_board(x, y, ram):
+            return None
+        return Position(x, y, self.room(ram))
+
+    def grid(self, tile: int | None = None, lifetime: Lifetime = "game") -> CuriosityGrid:
+        """A fresh curiosity grid of this game."""
+        return CuriosityGrid(
+            self.bounds,
+            self.tile if tile is None else tile,
+            lifetime=lifetime,
+            y_up=self.screen.y_scale < 0,
+        )
