@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -75,3 +76,43 @@ def test_games_waits_for_no_heavy_import() -> None:
         check=True,
     )
     assert loaded.stdout.splitlines()[-1] == "[]"
+
+
+def test_train_resume_evaluate_and_record_follow_each_other(tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    done = deepcs("train", "key_hallway", "--steps", "4k", "--out", run)
+    assert done.returncode == 0
+    assert f"deepcs evaluate {run}" in done.stdout
+    done = deepcs("resume", run, "--steps", "6001")
+    assert done.returncode == 0
+    done = deepcs("evaluate", run, "--games", "8", "--csv", str(tmp_path / "games.csv"))
+    assert done.returncode == 0
+    assert "6,080 steps: 8 games" in done.stdout
+    assert len((tmp_path / "games.csv").read_text().splitlines()) == 9
+    done = deepcs("record", run, "--out", str(tmp_path / "film.mp4"))
+    assert done.returncode == 0
+    assert (tmp_path / "film.mp4").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "KeyHallway", "--steps", "0"], "Got steps 0"),
+        (["train", "KeyHallway", "--treatment", "deep"], "the nearest is deepcs"),
+        (["train", "KeyHallway", "--protocol", "x"], "choose one of paper, machado"),
+        (["train", "KeyHalway"], "the nearest is KeyHallway"),
+        (["resume", "nowhere"], "is not the folder of a run"),
+        (["evaluate", "nowhere"], "is not the folder of a run"),
+        (["record", "nowhere"], "is not the folder of a run"),
+        (["bench", "--seconds", "0"], "Got 0.0 seconds"),
+    ],
+)
+def test_a_command_that_cannot_be_done_says_so_in_one_line(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exited:
+        main(arguments)
+    error = capsys.readouterr().err
+    assert exited.value.code == 2
+    assert words in error
+    assert error.count("\n") == 1

@@ -110,7 +110,8 @@ class Game:
         if self.place is not None:
             x, y = self.place(ram)
         else:
-            x, y = 0 if self.x is None else byte(ram, self.x), byte(ram, self.y)
+            x = 0 if self.x is None else int(ram[self.x - RAM_BASE])
+            y = int(ram[self.y - RAM_BASE])
         if not self.on_board(x, y, ram):
             return None
         return Position(x, y, self.room(ram))

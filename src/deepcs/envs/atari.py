@@ -241,7 +241,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
     def _observe(self) -> None:
         """Push the screen, and the plane, into the stack."""
         stack = self._observation
-        stack[: STACK - 1] = stack[1:STACK]
+        for older in range(STACK - 1):  # one by one: a copy onto itself takes a detour
+            stack[older] = stack[older + 1]
         newest = stack[STACK - 1]
         cv2.resize(SCRATCH.screen, (SIZE, SIZE), dst=newest, interpolation=cv2.INTER_AREA)
         if self.grid_input == "stacked":
