@@ -168,7 +168,7 @@ def share_figure(what: str, ours: list[float], theirs: list[float], least: float
 def pool_share(actors: int, workers: int, settings: Settings) -> Figure:
     """The pool's throughput as a share of as many bare loops as it has workers."""
     loops = BareLoops(workers)
-    envs = deepcs.make_vec(GAME, num_envs=actors, workers=workers)
+    envs = deepcs.make_vec(GAME, num_envs=actors, workers=workers, copy=False)
     envs.reset()
     vector_rate(envs, 1.0)
     ours, theirs = paired(

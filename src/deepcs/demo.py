@@ -66,6 +66,7 @@ def run_demo(out: Path) -> None:
         for name in COLOURS
     ]
     _train(console, freeway)
+    console.print(f"Playing {EVALUATION_GAMES} games with each, and filming one ...")
     results = {
         job.treatment: evaluate(load_agent(job.out), games=EVALUATION_GAMES) for job in freeway
     }
