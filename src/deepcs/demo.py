@@ -153,6 +153,7 @@ def draw_curves(logs: dict[str, RunLogs], path: Path) -> None:
             axis.plot(thousands, log.curve[column], color=COLOURS[name], label=name, linewidth=2)
         axis.set_title(title, loc="left")
         axis.set_xlabel("training steps (thousands)")
+        axis.set_xlim(0, FREEWAY_STEPS / 1000)
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.3)
     axes[0].legend(frameon=False)
