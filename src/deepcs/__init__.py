@@ -13,6 +13,7 @@ from deepcs.curiosity.unbounded import UnboundedGrid
 if TYPE_CHECKING:
     from deepcs.envs.make import make_vec
     from deepcs.envs.wrapper import CuriosityWrapper
+    from deepcs.runs.load import load_agent, load_run
 
 __all__ = [
     "Bounds",
@@ -23,6 +24,8 @@ __all__ = [
     "UnboundedGrid",
     "game",
     "games",
+    "load_agent",
+    "load_run",
     "make_vec",
 ]
 
@@ -30,6 +33,8 @@ __all__ = [
 _LATER = {
     "make_vec": "deepcs.envs.make",
     "CuriosityWrapper": "deepcs.envs.wrapper",
+    "load_agent": "deepcs.runs.load",
+    "load_run": "deepcs.runs.load",
 }
 
 

@@ -94,9 +94,10 @@ class Curiosity(Protocol):
 
 
 class Lives:
-    """When a life ends, by lifetime: shared by the bounded and the unbounded grid."""
+    """When a life ends and what a visit pays: shared by the bounded and the unbounded grid."""
 
     lifetime: Lifetime
+    _bonus_entries: int  # entries of the tile just entered; 0: nothing to pay
 
     def new_life(self) -> None:
         raise NotImplementedError
@@ -110,6 +111,16 @@ class Lives:
         """The player lost one of the game's lives: a new life if the lifetime is `life`."""
         if self.lifetime == "life":
             self.new_life()
+
+    def bonus(self, graded: bool = False) -> float:
+        """Intrinsic reward I of the last visit.
+
+        1 for a first touch, else 0; graded: 1/√n for the n-th entry of a tile. The start tile,
+        the first of a life, is touched but not paid.
+        """
+        if graded:
+            return 1 / math.sqrt(self._bonus_entries) if self._bonus_entries else 0.0
+        return float(self._bonus_entries == 1)
 
 
 class CuriosityGrid(Lives):
@@ -151,7 +162,7 @@ class CuriosityGrid(Lives):
         self._entries: dict[Room, np.ndarray] = {}  # room -> int64 (rows, columns)
         self._tiles = 0
         self._here: Tile | None = None
-        self._bonus_entries = 0  # entries of the tile just entered; 0: nothing to pay
+        self._bonus_entries = 0
 
     @property
     def tiles(self) -> int:
@@ -210,16 +221,6 @@ class CuriosityGrid(Lives):
             return False
         self._tiles += 1
         return True
-
-    def bonus(self, graded: bool = False) -> float:
-        """Intrinsic reward I of the last visit.
-
-        1 for a first touch, else 0; graded: 1/√n for the n-th entry of a tile. The start tile,
-        the first of a life, is touched but not paid.
-        """
-        if graded:
-            return 1 / math.sqrt(self._bonus_entries) if self._bonus_entries else 0.0
-        return float(self._bonus_entries == 1)
 
     def plane(
         self,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from deepcs.curiosity.grid import (
@@ -71,12 +69,6 @@ class UnboundedGrid(Lives):
             self._bonus_entries = entries
         self._here = here
         return entries == 1
-
-    def bonus(self, graded: bool = False) -> float:
-        """Intrinsic reward of the last visit, as CuriosityGrid.bonus."""
-        if graded:
-            return 1 / math.sqrt(self._bonus_entries) if self._bonus_entries else 0.0
-        return float(self._bonus_entries == 1)
 
     def plane(
         self,
