@@ -133,7 +133,9 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         if self._here is not None:
             ended = self._here.step()
         else:
-            ended = [end for worker in self._workers for end in self._guard(worker.answer)]
+            # Once one worker is done there is a core to spare, on which to wait awake.
+            answers = (self._guard(w.answer, k > 0) for k, w in enumerate(self._workers))
+            ended = [end for answer in answers for end in answer]
         arrays = self._arrays
         results = arrays.rewards, arrays.terminated, arrays.truncated
         rewards, terminated, truncated = (a.copy() if self._copy else a for a in results)

@@ -51,10 +51,11 @@ class Line:
         self.send_bytes = connection.send_bytes
         self.close = connection.close
 
-    def recv_bytes(self) -> bytes:
+    def recv_bytes(self, looks: bool = False) -> bytes:
         """The next message; raises EOFError when the other side is gone."""
         until = time.monotonic() + LOOK_SECONDS
-        while self._looks and not self._poll.poll(0) and time.monotonic() < until:
+        looks = looks or self._looks
+        while looks and not self._poll.poll(0) and time.monotonic() < until:
             os.sched_yield()
         return self._connection.recv_bytes()
 
@@ -101,10 +102,13 @@ class Process:
         """Begin a verb; `answer` waits for its result."""
         self._send(pickle.dumps((verb, args)))
 
-    def answer(self) -> Any:
-        """Wait for what was asked; raises WorkerError if the process is dead or the verb failed."""
+    def answer(self, looks: bool = False) -> Any:
+        """Wait for what was asked, awake if `looks`.
+
+        Raises WorkerError if the process is dead or the verb failed.
+        """
         try:
-            message = self._connection.recv_bytes()
+            message = self._connection.recv_bytes(looks)
         except (EOFError, OSError) as error:
             raise self._dead() from error
         outcome, value = pickle.loads(message)
