@@ -27,7 +27,7 @@ deepcs evaluate RUN     play many games with a trained agent: a table and a CSV
 deepcs record RUN       film a game, with the curiosity grid over it
 deepcs games [GAME]     the twelve games: positions in RAM, rooms, tiles, weights
 deepcs bench            how fast training is on this machine
-deepcs demo             see the point, twice, in about eight minutes
+deepcs demo             see the point, twice, in about nine minutes
 
 deepcs COMMAND --help says more; deepcs --version says which version this is."""
 
