@@ -10,7 +10,6 @@ import threading
 import zlib
 from typing import Any, Literal, get_args
 
-import cv2
 import gymnasium
 import numpy as np
 from ale_py import Action, ALEInterface, ALEState, LoggerMode, roms
@@ -21,29 +20,29 @@ from deepcs.curiosity.grid import Lifetime
 from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
 from deepcs.curiosity.tracker import Tracker
 from deepcs.envs.protocol import protocol as find_protocol
+from deepcs.envs.screen import HEIGHT, SIZE, WIDTH, Shrinker
 
 GridInput = Literal["plane", "stacked", "none"]
 GRID_INPUTS: tuple[GridInput, ...] = get_args(GridInput)
 
 FRAME_SKIP = 4  # raw frames per agent step
 STACK = 4  # grey frames the network sees
-SIZE = 84  # pixels across and down, after preprocessing
-HEIGHT, WIDTH = 210, 160  # the emulator's screen
 SNAPSHOT_KEYS = (
     *("emulator", "emulator_crc", "screen", "observation", "explorer", "tracker"),
     *("last_action", "frames", "lives", "score", "generator"),
 )
 
-cv2.setNumThreads(0)  # actors run one per core already
 ALEInterface.setLoggerMode(LoggerMode.Error)
 
 
 class Scratch(threading.local):
-    """Room for two raw screens, used by all actors of a thread so that it stays in its cache."""
+    """Room for the last two screens, used by all actors of a thread so that it stays in its cache.
+
+    Both in colours: uint8 (2, 210, 160).
+    """
 
     def __init__(self) -> None:
-        self.before = np.zeros((HEIGHT, WIDTH), np.uint8)
-        self.screen = np.zeros((HEIGHT, WIDTH), np.uint8)
+        self.screens = np.zeros((2, HEIGHT, WIDTH), np.uint8)
 
 
 SCRATCH = Scratch()
@@ -106,7 +105,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.ale.reset_game()
         self._opening = self.ale.cloneState()
         self._opening_screen: np.ndarray = self.ale.getScreenRGB()
-        self._opening_grey: np.ndarray = self.ale.getScreenGrayscale()
+        self._opening_colours: np.ndarray = self.ale.getScreen()
         minimal = self.ale.getMinimalActionSet()
         actions = self.ale.getLegalActionSet() if self.protocol.full_actions else minimal
         self.actions: tuple[int, ...] = tuple(action.value for action in actions)
@@ -116,6 +115,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.action_space = gymnasium.spaces.Discrete(len(self.actions))
         self.observation_space = gymnasium.spaces.Box(0, 255, (planes, SIZE, SIZE), np.uint8)
         self._observation = np.zeros((planes, SIZE, SIZE), np.uint8)
+        self._shrinker = Shrinker()
         self._drawn: np.ndarray | None = None  # the plane in the observation
         self._attached = False
         self._ram = np.zeros(128, np.uint8)
@@ -142,13 +142,13 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             if self.ale.game_over():
                 self._begin()
         elif self._frames:
-            self.ale.getScreenGrayscale(SCRATCH.screen)
+            self._see_last()
         self._score = 0.0
         self.tracker.reset()
         ram = self._read_ram()
         self._lives = self._read_lives(ram)
         self.explorer.start_game(self.tracker.track(self.game.locate(ram)))
-        self._observation[:] = 0
+        self._clear_stack()
         self._observe()
         return self._shown(), self._info(0.0, False)
 
@@ -164,7 +164,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         if life_lost:
             self.explorer.lose_life()
             if self.clear_stack:
-                self._observation[:] = 0
+                self._clear_stack()
             if self.fire_after_life and self._fires:
                 reward += self._press(Action.FIRE.value)
                 terminated = self.ale.game_over()
@@ -197,7 +197,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.games_started += 1
         self.ale.restoreState(self._opening)
         self._restored_screen = self._opening_screen
-        SCRATCH.screen[:] = self._opening_grey
+        SCRATCH.screens[:] = self._opening_colours
         self._last_action = 0
         self._frames = 0
 
@@ -212,19 +212,24 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         return reward
 
     def _press(self, action: int) -> float:
-        """Hold an action for 4 raw frames; leaves the last two's maximum in the scratch screen."""
-        before, screen = SCRATCH.before, SCRATCH.screen
+        """Hold an action for 4 raw frames; leaves the last two screens in the scratch."""
         reward = 0
         for frame in range(FRAME_SKIP):
             reward += self._frame(action)
             if frame == FRAME_SKIP - 2:
-                self.ale.getScreenGrayscale(before)
+                self.ale.getScreen(SCRATCH.screens[0])
             if self.ale.game_over():
                 break
-        self.ale.getScreenGrayscale(screen)
         if frame == FRAME_SKIP - 1:
-            np.maximum(screen, before, out=screen)
+            self.ale.getScreen(SCRATCH.screens[1])
+        else:
+            self._see_last()
         return float(reward)
+
+    def _see_last(self) -> None:
+        """Leave only the last screen in the scratch."""
+        self.ale.getScreen(SCRATCH.screens[1])
+        SCRATCH.screens[0] = SCRATCH.screens[1]
 
     def _read_ram(self) -> bytes:
         self.ale.getRAM(self._ram)
@@ -238,13 +243,17 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         position = self.tracker.track(self.game.locate(ram))
         self.explorer.step(None if terminated else position)
 
+    def _clear_stack(self) -> None:
+        self._observation[:] = 0
+        self._drawn = None
+        self._shrinker.forget()
+
     def _observe(self) -> None:
-        """Push the screen, and the plane, into the stack."""
+        """Push the screens, and the plane, into the stack."""
         stack = self._observation
         for older in range(STACK - 1):  # one by one: a copy onto itself takes a detour
             stack[older] = stack[older + 1]
-        newest = stack[STACK - 1]
-        cv2.resize(SCRATCH.screen, (SIZE, SIZE), dst=newest, interpolation=cv2.INTER_AREA)
+        self._shrinker.shrink(SCRATCH.screens, stack[STACK - 1])
         if self.grid_input == "stacked":
             stack[STACK:-1] = stack[STACK + 1 :]
         if self.grid_input != "none" and self.explorer.plane is not self._drawn:
@@ -295,6 +304,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.ale.restoreState(ALEState(emulator))
         self._restored_screen = np.asarray(saved["screen"], np.uint8)
         self._observation[:] = saved["observation"]
+        self._shrinker.forget()
         self._last_action = int(saved["last_action"])
         self._frames = int(saved["frames"])
         self._lives = int(saved["lives"])

@@ -1,0 +1,73 @@
+"""The frame that only changed rows are worked out for equals the one of the whole screen."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+from ale_py import ALEInterface, LoggerMode, roms
+from hypothesis import given
+from hypothesis import strategies as st
+
+import deepcs
+from deepcs.envs.screen import BAND, BANDS, GAP, GREY, Shrinker, spans
+
+ALEInterface.setLoggerMode(LoggerMode.Error)
+
+
+def whole(screens: np.ndarray) -> np.ndarray:
+    return cv2.resize(screens.max(axis=0), (84, 84), interpolation=cv2.INTER_AREA)
+
+
+@pytest.mark.parametrize("name", deepcs.games())
+def test_frames_of_play_equal_those_of_the_emulators_own_grey_screens(name):
+    ale = ALEInterface()
+    ale.loadROM(roms.get_rom_path(deepcs.game(name).rom))
+    ale.reset_game()
+    rng = np.random.default_rng(0)
+    actions = ale.getLegalActionSet()
+    shrinker, frame = Shrinker(), np.zeros((84, 84), np.uint8)
+    colours, greys = np.zeros((2, 2, 210, 160), np.uint8)
+    for _ in range(300):
+        action = actions[rng.integers(len(actions))]
+        for last in range(2):
+            ale.act(action)
+            ale.getScreen(colours[last])
+            ale.getScreenGrayscale(greys[last])
+        if ale.game_over():
+            ale.reset_game()
+        shrinker.shrink(colours, frame)
+        np.testing.assert_array_equal(frame, whole(greys))
+
+
+@given(st.lists(st.tuples(st.integers(0, 209), st.integers(0, 159)), max_size=8), st.data())
+def test_any_few_pixels_that_change_are_seen(pixels, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 100)))
+    screens = 2 * rng.integers(128, size=(2, 210, 160)).astype(np.uint8)
+    shrinker, frame = Shrinker(), np.zeros((84, 84), np.uint8)
+    shrinker.shrink(screens, frame)
+    for row, column in pixels:
+        screens[data.draw(st.integers(0, 1)), row, column] ^= 0xFE
+    shrinker.shrink(screens, frame)
+    np.testing.assert_array_equal(frame, whole(GREY[screens]))
+
+
+def test_a_forgotten_frame_is_made_whole():
+    screens = np.zeros((2, 210, 160), np.uint8) + np.uint8(14)
+    shrinker, frame = Shrinker(), np.zeros((84, 84), np.uint8)
+    shrinker.shrink(screens, frame)
+    frame[:] = 0
+    shrinker.shrink(screens, frame)
+    assert not frame.any()
+    shrinker.forget()
+    shrinker.shrink(screens, frame)
+    assert (frame == 0xEC).all()
+
+
+@given(st.sets(st.integers(0, BANDS - 1)))
+def test_spans_hold_every_band_and_lie_more_than_a_gap_apart(bands):
+    runs = spans(sorted(bands))
+    assert bands <= {band for first, end in runs for band in range(first, end)}
+    assert all(first in bands and end - 1 in bands for first, end in runs)
+    assert all(b[0] - a[1] > GAP for a, b in zip(runs, runs[1:], strict=False))
+    assert BANDS * BAND == 210
