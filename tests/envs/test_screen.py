@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import cv2
 import numpy as np
 import pytest
@@ -69,5 +71,5 @@ def test_spans_hold_every_band_and_lie_more_than_a_gap_apart(bands):
     runs = spans(sorted(bands))
     assert bands <= {band for first, end in runs for band in range(first, end)}
     assert all(first in bands and end - 1 in bands for first, end in runs)
-    assert all(b[0] - a[1] > GAP for a, b in zip(runs, runs[1:], strict=False))
+    assert all(b[0] - a[1] > GAP for a, b in itertools.pairwise(runs))
     assert BANDS * BAND == 210
