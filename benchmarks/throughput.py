@@ -122,7 +122,7 @@ class OurLearner:
         began, before = time.perf_counter(), self.update
         while (spent := time.perf_counter() - began) < seconds:
             self.learner.rollout(self.update)
-            self.learner.update(1e-4)
+            self.learner.update(self.update, 1e-4)
             self.update += 1
         return (self.update - before) * self.learner.config.update_steps / spent
 

@@ -6,7 +6,7 @@ advantage A = R - V held constant. T steps of N actors stand in the order t·N +
 
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -34,6 +34,24 @@ class A2CSettings:
     """decay per update of RMSProp's mean square (Baselines)"""
     rmsprop_epsilon: float = 1e-5
     """added to RMSProp's mean square, inside the root (Baselines)"""
+
+
+class LossSettings(Protocol):
+    """What the loss needs of a learner's settings."""
+
+    @property
+    def entropy(self) -> float: ...
+    @property
+    def value(self) -> float: ...
+
+
+class RateSettings(Protocol):
+    """What the schedule needs of a learner's settings."""
+
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def schedule(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -84,7 +102,7 @@ def loss_gradients(
     values: Tensor,
     actions: Tensor,
     returns: Tensor,
-    settings: A2CSettings,
+    settings: LossSettings,
     batch_total: int,
 ) -> tuple[Tensor, Tensor, LossReport]:
     """The loss's gradient for `logits` (B, A) and `values` (B,), given actions and returns (B,).
@@ -111,7 +129,7 @@ def clip_scale(squared_norm: float, max_norm: float) -> float:
     return min(1.0, max_norm / (sqrt(squared_norm) + 1e-6))
 
 
-def learning_rate(settings: A2CSettings, step: int, total: int) -> float:
+def learning_rate(settings: RateSettings, step: int, total: int) -> float:
     """The learning rate after `step` of `total` steps."""
     if settings.schedule == "constant":
         return settings.learning_rate

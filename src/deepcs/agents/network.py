@@ -89,6 +89,11 @@ class Network:
         named["value.weight"], named["value.bias"] = head.weight[-1:], head.bias[-1:]
         return named
 
+    def matrices(self, flat: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Views of any such vector: each layer's weight (outputs, inputs) and bias (outputs,)."""
+        layers = _bind(self.observation_shape, self.actions, flat, flat)
+        return [(layer.weight.flatten(1), layer.bias) for layer in layers]
+
     def initialise(self, seed: int) -> None:
         """Orthogonal weights, scaled √2 in the trunk, 0.01 for the policy, 1 for the value.
 
@@ -166,6 +171,12 @@ class Network:
 
     def _buffers(self, batch: int) -> list[Tensor]:
         return [self.parameters.new_zeros(batch, *layer.input_shape) for layer in self.layers]
+
+
+def layers_of(observation_shape: Shape, actions: int) -> list[Layer]:
+    """The layers of such a network, without numbers: for their shapes."""
+    nothing = torch.empty(parameter_count(observation_shape, actions), device="meta")
+    return _bind(observation_shape, actions, nothing, nothing)
 
 
 def parameter_count(observation_shape: Shape, actions: int) -> int:

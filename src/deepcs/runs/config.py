@@ -12,6 +12,7 @@ from typing import Any, Literal
 import torch
 
 from deepcs.agents.a2c import A2CSettings
+from deepcs.agents.acktr import ACKTRSettings
 from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import check_tile
 from deepcs.curiosity.reward import Weight, check_weight
@@ -26,6 +27,9 @@ FORMAT = 1  # of the run folder; another number is refused
 LIBRARIES = ("deepcs", "torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
 PAPER_STEPS = 160_000_000
 LARGEST = 3e38  # what float32 holds
+AGENTS = ("a2c", "acktr")
+WHOLE = ("steps", "cold_updates", "statistics_every", "refresh_every")  # of a learner's numbers
+SHARES = ("momentum", "decay")
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
 
 
@@ -55,8 +59,12 @@ class RunConfig:
     """intrinsic reward of 1/√n at a tile's n-th entry, instead of 1 at the first"""
     max_frames: int | None = None
     """raw frames per game; None: the protocol's"""
+    agent: Literal["a2c", "acktr"] = "a2c"
+    """the learner: a2c, or acktr, its natural gradient (paper, S3)"""
     a2c: A2CSettings = field(default_factory=A2CSettings)
-    """the learner's numbers"""
+    """A2C's numbers"""
+    acktr: ACKTRSettings = field(default_factory=ACKTRSettings)
+    """ACKTR's numbers"""
     shards: int = 0
     """parts of the batch whose gradients are computed apart, then added; 0: chosen, one per core"""
     threads: int = 1
@@ -85,14 +93,10 @@ class RunConfig:
                 )
         if self.grid not in ("plane", "stacked"):
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
-        if not _whole(self.a2c.steps, 1):
-            raise ValueError(f"Got a2c.steps {self.a2c.steps}; give a whole number from 1 up.")
-        for name, number in vars(self.a2c).items():
-            largest = math.inf if name == "max_gradient_norm" else LARGEST
-            if isinstance(number, float) and not 0 <= number <= largest:
-                raise ValueError(f"Got a2c.{name} {number}; give a finite number from 0 up.")
-        if self.a2c.schedule not in ("linear", "constant"):
-            raise ValueError(f"Got a2c.schedule {self.a2c.schedule!r}; choose linear or constant.")
+        if self.agent not in AGENTS:
+            raise ValueError(f"Got agent {self.agent!r}; choose one of {', '.join(AGENTS)}.")
+        _check_numbers("a2c", self.a2c)
+        _check_numbers("acktr", self.acktr)
         if self.max_frames is not None and not _whole(self.max_frames, 1):
             raise ValueError(
                 f"Got max_frames {self.max_frames}; give a whole number from 1 up, or none."
@@ -134,7 +138,12 @@ class RunConfig:
     @property
     def update_steps(self) -> int:
         """Steps of one update, over all actors."""
-        return self.actors * self.a2c.steps
+        return self.actors * self.learner.steps
+
+    @property
+    def learner(self) -> A2CSettings | ACKTRSettings:
+        """The numbers of the agent that learns."""
+        return self.acktr if self.agent == "acktr" else self.a2c
 
     def whole_updates(self, steps: int) -> int:
         """Steps rounded up to whole updates."""
@@ -151,7 +160,9 @@ class RunConfig:
     @property
     def name(self) -> str:
         """A folder name for this run."""
-        return f"{self.world.replace(':', '-')}-{self.treatment}-{self.protocol}-seed{self.seed}"
+        agent = "" if self.agent == "a2c" else f"-{self.agent}"
+        world = self.world.replace(":", "-")
+        return f"{world}{agent}-{self.treatment}-{self.protocol}-seed{self.seed}"
 
     def actor_settings(self) -> dict[str, Any]:
         """What make_vec needs to make this run's actors."""
@@ -165,6 +176,25 @@ class RunConfig:
         }
 
 
+def _check_numbers(agent: str, settings: A2CSettings | ACKTRSettings) -> None:
+    for name, number in vars(settings).items():
+        given = f"Got {agent}.{name} {number}"
+        if name == "schedule":
+            if number not in ("linear", "constant"):
+                raise ValueError(f"Got {agent}.schedule {number!r}; choose linear or constant.")
+        elif name in WHOLE:
+            if not _whole(number, 1):
+                raise ValueError(f"{given}; give a whole number from 1 up.")
+        elif name in SHARES:
+            if not 0 <= number < 1:
+                raise ValueError(f"{given}; give a number from 0 to below 1.")
+        elif name == "damping":
+            if not 0 < number <= LARGEST:
+                raise ValueError(f"{given}; give a finite number above 0.")
+        elif not 0 <= number <= (math.inf if name.endswith("max_gradient_norm") else LARGEST):
+            raise ValueError(f"{given}; give a finite number from 0 up.")
+
+
 def _whole(number: object, least: int) -> bool:
     return isinstance(number, int) and number >= least
 
@@ -176,7 +206,11 @@ def to_json(config: RunConfig) -> dict[str, Any]:
 
 def from_json(saved: dict[str, Any]) -> RunConfig:
     """The settings that `to_json` wrote."""
-    return RunConfig(**{**saved, "a2c": A2CSettings(**saved["a2c"])})
+    numbers = {
+        "a2c": A2CSettings(**saved["a2c"]),
+        "acktr": ACKTRSettings(**saved.get("acktr", {})),
+    }
+    return RunConfig(**{**saved, **numbers})
 
 
 def versions() -> dict[str, str]:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from deepcs.agents.a2c import LossReport, clip_scale
+from deepcs.agents.kfac import trust_scale
 from deepcs.agents.network import Network
 from deepcs.curiosity.grid import Tile
 from deepcs.curiosity.snapshot import Snapshot
@@ -57,7 +58,7 @@ class Learner:
         memory = None
         try:
             if replicas > 1:
-                memory_fd = shared_memory(size_in_bytes(world.parameters, config.shards))
+                memory_fd = shared_memory(size_in_bytes(config, world))
                 try:
                     memory = mmap.mmap(memory_fd, 0)
                     looks = workers <= cores()
@@ -82,7 +83,7 @@ class Learner:
     def initialise(self) -> None:
         """Fresh weights and optimizer, by the run's seed."""
         self.network.initialise(self.config.seed)
-        self._own.vectors.mean_square.fill_(1.0)
+        self._own.vectors.optimizer.fill_(1.0 if self.config.agent == "a2c" else 0.0)
 
     def rollout(self, update: int) -> Rollout:
         """Play T steps of all actors; leaves each shard's gradient."""
@@ -100,27 +101,52 @@ class Learner:
         )
         return Rollout(loss, games)
 
-    def update(self, learning_rate: float) -> float:
-        """Clip the batch's gradient and apply it; returns its norm before clipping."""
-        squared = sum(part for group in self._each("add_up") for part in group)
+    def update(self, update: int, learning_rate: float) -> float:
+        """Apply the batch's gradient as the agent does; returns its norm before any clipping."""
+        squared = self._sum("add_up")
         if not math.isfinite(squared):
             raise DivergedError("The gradient is no longer finite")
-        scale = clip_scale(squared, self.config.a2c.max_gradient_norm)
-        self._each("apply", learning_rate, scale)
+        if self.config.agent == "a2c":
+            scale = clip_scale(squared, self.config.a2c.max_gradient_norm)
+        elif self.config.acktr.is_cold(update):
+            scale = clip_scale(squared, self.config.acktr.cold_max_gradient_norm)
+        else:
+            scale = self._natural_gradient(update, learning_rate)
+        self._each("apply", update, learning_rate, scale)
         return math.sqrt(squared)
+
+    def _natural_gradient(self, update: int, learning_rate: float) -> float:
+        """Work it out; returns how much of it the trust region allows."""
+        if self.config.acktr.refreshes(update):
+            self._each("refresh")
+        self._each("rotate")
+        product = self._sum("rotate_back")
+        if not math.isfinite(product):
+            raise DivergedError("The natural gradient is no longer finite")
+        return trust_scale(product, learning_rate, self.config.acktr.kl_clip)
+
+    def _sum(self, verb: str) -> float:
+        total: float = sum(part for group in self._each(verb) for part in group)
+        return total
 
     def weights(self) -> dict[str, np.ndarray]:
         """The network's weights by name."""
         return _arrays(self.network.named_parameters())
 
     def optimizer(self) -> dict[str, np.ndarray]:
-        """RMSProp's mean squares by name."""
-        return _arrays(self.network.named(self._own.vectors.mean_square))
+        """The optimizer's whole state by name."""
+        return _arrays(self._optimizer_state())
+
+    def _optimizer_state(self) -> dict[str, torch.Tensor]:
+        """RMSProp's mean squares, or ACKTR's momentum and curvature, as views."""
+        vectors = self._own.vectors
+        state = self.network.named(vectors.optimizer)
+        return state if self.config.agent == "a2c" else {**state, "curvature": vectors.curvature}
 
     def load(self, weights: dict[str, np.ndarray], optimizer: dict[str, np.ndarray]) -> None:
         """Take over saved weights and optimizer."""
         _copy(weights, self.network.named_parameters())
-        _copy(optimizer, self.network.named(self._own.vectors.mean_square))
+        _copy(optimizer, self._optimizer_state())
 
     @property
     def freezable(self) -> bool:

@@ -142,9 +142,10 @@ class Run:
         """Train up to a step, or until told to stop."""
         config, progress = self.config, self.progress
         while progress.step < step and self.stop.signal is None:
-            rate = learning_rate(config.a2c, progress.step, config.steps)
-            rollout = self.learner.rollout(progress.step // config.update_steps)
-            norm = self.learner.update(rate)
+            rate = learning_rate(config.learner, progress.step, config.steps)
+            update = progress.step // config.update_steps
+            rollout = self.learner.rollout(update)
+            norm = self.learner.update(update, rate)
             self._record(rollout, norm)
             if progress.step % config.log_every == 0 or progress.step == config.steps:
                 self._log(rate)

@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 
 from deepcs.agents.a2c import LossReport, loss_gradients, returns
-from deepcs.agents.network import Network, parameter_count
+from deepcs.agents.acktr import ACKTR, FisherNoise, curvature_numbers
+from deepcs.agents.network import Network, layers_of, parameter_count
 from deepcs.agents.noise import ActionNoise, sample
 from deepcs.agents.rmsprop import RMSProp
 from deepcs.curiosity.grid import Tile
@@ -42,6 +43,12 @@ class World:
     def parameters(self) -> int:
         return parameter_count(self.observation_shape, self.actions)
 
+    def curvature(self, config: RunConfig) -> int:
+        """Numbers of curvature that the run's learner keeps."""
+        if config.agent == "a2c":
+            return 0
+        return curvature_numbers(layers_of(self.observation_shape, self.actions), config.shards)
+
 
 def look_at_world(config: RunConfig) -> World:
     """Make one actor, see what it shows and takes, and let it go."""
@@ -59,27 +66,37 @@ def look_at_world(config: RunConfig) -> World:
 
 
 class Vectors:
-    """Weights, RMSProp's mean squares and every shard's gradient, each a flat vector."""
+    """Flat vectors that all shards share: weights, the optimizer's state, gradients, curvature."""
 
-    def __init__(self, count: int, shards: int, memory: mmap.mmap | None, device: str) -> None:
+    def __init__(self, config: RunConfig, world: World, memory: mmap.mmap | None) -> None:
         """`memory`: shared by processes, of `size_in_bytes`; None: this process's own."""
-        padded = padded_count(count)
+        count, rows = world.parameters, vector_rows(config)
         if memory is None:
-            rows = torch.zeros(2 + shards, padded, device=device)
+            numbers = torch.zeros(size_in_bytes(config, world) // 4, device=config.device)
         else:
-            rows = torch.from_numpy(np.frombuffer(memory, np.float32).reshape(2 + shards, padded))
-        self.parameters = rows[0, :count]
-        self.mean_square = rows[1, :count]
-        self.gradients = [row[:count] for row in rows[2:]]
+            numbers = torch.from_numpy(np.frombuffer(memory, np.float32))
+        padded = padded_count(count)
+        vectors = [row[:count] for row in numbers[: rows * padded].view(rows, padded)]
+        self.parameters, self.optimizer = vectors[:2]
+        """`optimizer`: RMSProp's mean squares, or ACKTR's momentum."""
+        self.gradients = vectors[2 : 2 + config.shards]
+        self.spare = vectors[2 + config.shards :]
+        """ACKTR's room for the halves of the natural gradient."""
+        self.curvature = numbers[rows * padded : rows * padded + world.curvature(config)]
+
+
+def vector_rows(config: RunConfig) -> int:
+    return 2 + config.shards + (2 if config.agent == "acktr" else 0)
 
 
 def padded_count(count: int) -> int:
     return -(-count // ALIGNMENT) * ALIGNMENT
 
 
-def size_in_bytes(count: int, shards: int) -> int:
-    """Memory that Vectors of these sizes take."""
-    return 4 * (2 + shards) * padded_count(count)
+def size_in_bytes(config: RunConfig, world: World) -> int:
+    """Memory that Vectors take."""
+    vectors = vector_rows(config) * padded_count(world.parameters)
+    return 4 * (vectors + padded_count(world.curvature(config)))
 
 
 def edges(total: int, parts: int, multiple: int = 1) -> list[range]:
@@ -127,7 +144,7 @@ class Shard:
             copy=False,
             **config.actor_settings(),
         )
-        steps, envs = config.a2c.steps, len(self.actors)
+        steps, envs = config.learner.steps, len(self.actors)
         self.network = Network(
             world.observation_shape,
             world.actions,
@@ -137,12 +154,26 @@ class Shard:
             gradient=vectors.gradients[index],
             device=config.device,
         )
-        self._optimizer = RMSProp(
+        self._rmsprop = RMSProp(
             vectors.parameters,
             decay=config.a2c.rmsprop_decay,
             epsilon=config.a2c.rmsprop_epsilon,
-            mean_square=vectors.mean_square,
+            mean_square=vectors.optimizer,
         )
+        self.acktr: ACKTR | None = None
+        if config.agent == "acktr":
+            self.acktr = ACKTR(
+                config.acktr,
+                self.network,
+                index=index,
+                shards=config.shards,
+                gradient=vectors.gradients[0],
+                momentum=vectors.optimizer,
+                rotated=vectors.spare[0],
+                natural=vectors.spare[1],
+                curvature=vectors.curvature,
+            )
+            self._fisher_noise = FisherNoise(config.seed, steps, config.actors)
         self._noise = ActionNoise(config.seed)
         self._actions = torch.zeros(steps, envs, dtype=torch.int64, device=config.device)
         self._rewards = np.zeros((steps, envs), np.float32)
@@ -152,7 +183,7 @@ class Shard:
     def rollout(self, update: int) -> ShardReport:
         """Play T steps with the current weights; leaves the gradient of the batch's loss."""
         config, network = self.config, self.network
-        steps = config.a2c.steps
+        steps = config.learner.steps
         life_ends_return = config.protocol_settings.life_ends_return
         games: list[FinishedGame] = []
         final_values: np.ndarray | None = None
@@ -178,6 +209,11 @@ class Shard:
                         final_values = np.zeros_like(self._rewards)
                     final_values[t, seat] = self._value(infos["final_obs"][seat])
         loss = self._learn(final_values)
+        if self.acktr is not None and config.acktr.takes_statistics(update):
+            noise = torch.from_numpy(self._fisher_noise(update, self.actors).flatten())
+            self.acktr.observe(
+                update, self._actions.flatten(), noise.to(config.device), config.update_steps
+            )
         return ShardReport(loss, games)
 
     def _learn(self, final_values: np.ndarray | None) -> LossReport:
@@ -187,7 +223,7 @@ class Shard:
             torch.from_numpy(self._rewards).to(device),
             torch.from_numpy(self._ends).to(device),
             network.evaluate(self._seen())[1],
-            config.a2c.gamma,
+            config.learner.gamma,
             None if final_values is None else torch.from_numpy(final_values).to(device),
         )
         d_logits, d_values, report = loss_gradients(
@@ -195,7 +231,7 @@ class Shard:
             network.values,
             self._actions.flatten(),
             targets.flatten(),
-            config.a2c,
+            config.learner,
             config.update_steps,
         )
         network.backward(d_logits, d_values)
@@ -216,9 +252,12 @@ class Shard:
             first += gradient
         return float(torch.dot(first, first))
 
-    def apply(self, learning_rate: float, scale: float) -> None:
+    def apply(self, update: int, learning_rate: float, scale: float) -> None:
         """Update this shard's slice of the weights with scale times the whole gradient."""
-        self._optimizer.step(self._vectors.gradients[0], learning_rate, scale, self._part)
+        if self.acktr is not None:
+            self.acktr.apply(update, learning_rate, scale, self._part)
+        else:
+            self._rmsprop.step(self._vectors.gradients[0], learning_rate, scale, self._part)
 
     def snapshot(self) -> list[Snapshot]:
         seats: list[Snapshot] = self.pool.snapshot()["seats"]
@@ -244,9 +283,9 @@ class ShardGroup:
         torch.set_num_threads(config.threads)
         torch.use_deterministic_algorithms(True)
         torch.set_flush_denormal(True)  # mean squares of dead weights decay into slow numbers
-        vectors = Vectors(world.parameters, config.shards, memory, config.device)
-        self.vectors = vectors
-        self.shards = [Shard(config, world, i, vectors, pool_workers) for i in indices]
+        self.vectors = Vectors(config, world, memory)
+        self.shards = [Shard(config, world, i, self.vectors, pool_workers) for i in indices]
+        self._acktr = [shard.acktr for shard in self.shards if shard.acktr is not None]
 
     def rollout(self, update: int) -> list[ShardReport]:
         return [shard.rollout(update) for shard in self.shards]
@@ -254,9 +293,20 @@ class ShardGroup:
     def add_up(self) -> list[float]:
         return [shard.add_up() for shard in self.shards]
 
-    def apply(self, learning_rate: float, scale: float) -> None:
+    def refresh(self) -> None:
+        for acktr in self._acktr:
+            acktr.refresh()
+
+    def rotate(self) -> None:
+        for acktr in self._acktr:
+            acktr.rotate()
+
+    def rotate_back(self) -> list[float]:
+        return [acktr.rotate_back() for acktr in self._acktr]
+
+    def apply(self, update: int, learning_rate: float, scale: float) -> None:
         for shard in self.shards:
-            shard.apply(learning_rate, scale)
+            shard.apply(update, learning_rate, scale)
 
     def snapshot(self) -> list[Snapshot]:
         return [seat for shard in self.shards for seat in shard.snapshot()]

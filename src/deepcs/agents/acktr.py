@@ -1,0 +1,214 @@
+"""ACKTR: the actor-critic update as a natural gradient step in a trust region (Wu et al. 2017).
+
+The loss is A2C's. Its gradient is rotated into the eigenbases of the Fisher matrix's factors,
+divided there, rotated back, shortened so that the policy moves no further than the KL bound
+allows, and followed with momentum. What a shard does here is its part: statistics of its own
+samples, some of the decompositions, some rows of each layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.random import Generator, Philox
+from torch import Tensor
+
+from deepcs.agents.kfac import Bases, Statistics, bases_numbers, factor_sides, statistics_numbers
+from deepcs.agents.layers import Layer
+from deepcs.agents.network import Network
+
+FISHER_NOISE = 1  # Philox's second key: the actions' noise has 0
+
+
+@dataclass(frozen=True)
+class ACKTRSettings:
+    """Baselines' defaults of May 2018; the paper sets only the number of actors."""
+
+    steps: int = 20
+    """steps of each actor between two updates (Baselines)"""
+    gamma: float = 0.99
+    """discount per step (Baselines)"""
+    learning_rate: float = 0.25
+    """length of the natural step at the start, before the trust region (Baselines)"""
+    schedule: Literal["linear", "constant"] = "linear"
+    """the learning rate over the run: linear to 0 (Baselines), or constant"""
+    entropy: float = 0.01
+    """weight of the policy's entropy, in nats, in the loss (Baselines)"""
+    value: float = 0.5
+    """weight of the value's half squared error in the loss (Baselines)"""
+    value_fisher: float = 1.0
+    """weight of the value's part in the Fisher matrix (Baselines)"""
+    kl_clip: float = 0.001
+    """bound of the quadratic model of the KL divergence of one step (Baselines)"""
+    momentum: float = 0.9
+    """decay per update of the sum of steps (Baselines)"""
+    damping: float = 0.01
+    """λ, added to the eigenvalues of the Fisher matrix (Baselines)"""
+    decay: float = 0.99
+    """of the factors' running means, per time that statistics are taken (Baselines)"""
+    cold_updates: int = 10
+    """updates by gradient descent with momentum at first, while statistics gather (Baselines)"""
+    cold_max_gradient_norm: float = 0.5
+    """Euclidean norm to which longer gradients are shortened in those (Baselines)"""
+    statistics_every: int = 1
+    """updates from one taking of statistics to the next (Baselines: 1)"""
+    refresh_every: int = 50
+    """updates from one decomposition of the factors to the next (Baselines: as soon as it can)"""
+    tolerance: float = 0.0
+    """share of the damping below which curvature counts as none: saves rotations (ours)"""
+
+    def is_cold(self, update: int) -> bool:
+        return update < self.cold_updates
+
+    def takes_statistics(self, update: int) -> bool:
+        return self.is_cold(update) or update % self.statistics_every == 0
+
+    def refreshes(self, update: int) -> bool:
+        return not self.is_cold(update) and (update - self.cold_updates) % self.refresh_every == 0
+
+
+class FisherNoise:
+    """Standard normal numbers for the value's part of the Fisher matrix, by update and actor."""
+
+    def __init__(self, seed: int, steps: int, actors: int) -> None:
+        self._key = np.array([seed, FISHER_NOISE], np.uint64)
+        self._shape = steps, actors
+
+    def __call__(self, update: int, actors: range) -> np.ndarray:
+        """float32 (T, len(actors)), the same whichever process asks."""
+        generator = Generator(Philox(key=self._key, counter=[0, update, 0, 0]))
+        noise = generator.standard_normal(self._shape, np.float32)
+        return noise[:, actors.start : actors.stop]
+
+
+def fisher_gradients(
+    logits: Tensor, actions: Tensor, noise: Tensor, value_fisher: float
+) -> tuple[Tensor, Tensor]:
+    """Each sample's gradient of its log-likelihood, for logits (B, A) and value (B,).
+
+    The actions (B,) were drawn from the policy itself and the value's target is the value plus
+    noise (B,) of variance 1, so that the covariance of these is the Fisher matrix, whatever the
+    returns. The value's likelihood is that of Baselines: -value_fisher·(V - target)².
+    """
+    d_logits = -torch.softmax(logits, 1)
+    d_logits.scatter_add_(1, actions[:, None], torch.ones_like(d_logits[:, :1]))
+    return d_logits, 2 * value_fisher * noise
+
+
+def curvature_numbers(layers: Sequence[Layer], shards: int) -> int:
+    """Numbers that the statistics of all shards and the bases hold."""
+    return shards * statistics_numbers(layers) + bases_numbers(layers)
+
+
+class ACKTR:
+    """One shard's part of the update; all tensors given lie in memory that the shards share."""
+
+    def __init__(
+        self,
+        settings: ACKTRSettings,
+        network: Network,
+        *,
+        index: int,
+        shards: int,
+        gradient: Tensor,
+        momentum: Tensor,
+        rotated: Tensor,
+        natural: Tensor,
+        curvature: Tensor,
+    ) -> None:
+        """Flat vectors beside the parameters, and `curvature` of `curvature_numbers`.
+
+        gradient: the whole batch's, once added up. rotated, natural: room for the two halves of
+        the natural gradient.
+        """
+        self.settings = settings
+        self.network = network
+        layers = network.layers
+        of_shards = curvature[: shards * statistics_numbers(layers)].chunk(shards)
+        self.statistics = [Statistics(layers, memory) for memory in of_shards]
+        self.bases = Bases(layers, curvature[shards * statistics_numbers(layers) :])
+        self._own = self.statistics[index]
+        self._decomposes = deal(factor_sides(layers), shards)[index]
+        self._rows = [part(layer.spec.out, shards, index) for layer in layers]
+        self._parameters, self._momentum = network.parameters, momentum
+        self._gradient, self._natural = gradient, natural
+        self._gradients = network.matrices(gradient)
+        self._rotated = network.matrices(rotated)
+        self._naturals = network.matrices(natural)
+
+    def observe(self, update: int, actions: Tensor, noise: Tensor, batch_total: int) -> None:
+        """Take the rollout's statistics: the first few averaged, then a moving average."""
+        settings, network = self.settings, self.network
+        d_logits, d_values = fisher_gradients(network.logits, actions, noise, settings.value_fisher)
+        gradients = network.output_gradients(d_logits, d_values)
+        keep, new = settings.decay, 1 - settings.decay
+        if settings.is_cold(update):
+            keep, new = 1.0, 1 / settings.cold_updates
+        self._own.add(network.inputs, gradients, keep, new / batch_total)
+        self._own.factors[-1][:-1, -1] = 0  # policy and value are layers of their own
+
+    def refresh(self) -> None:
+        """Decompose this shard's share of the factors."""
+        for which in self._decomposes:
+            factor = sum(statistics.factors[which] for statistics in self.statistics)
+            assert isinstance(factor, Tensor)
+            self.bases.refresh(which, factor)
+
+    def rotate(self) -> None:
+        """The first half of the natural gradient, in this shard's rows."""
+        settings = self.settings
+        rotated = self.bases.rotate(
+            self._gradients, self._rows, settings.damping, settings.tolerance
+        )
+        self._write(rotated, self._rotated)
+
+    def rotate_back(self) -> float:
+        """The second half, in this shard's rows; returns their Σ V·dW."""
+        natural = self.bases.rotate_back(self._rotated, self._rows)
+        self._write(natural, self._naturals)
+        return sum(
+            float((weight * d_weight[rows]).sum() + (bias * d_bias[rows]).sum())
+            for (weight, bias), (d_weight, d_bias), rows in zip(
+                natural, self._gradients, self._rows, strict=True
+            )
+        )
+
+    def _write(
+        self, parts: Sequence[tuple[Tensor, Tensor]], whole: Sequence[tuple[Tensor, Tensor]]
+    ) -> None:
+        for (weight, bias), (all_weight, all_bias), rows in zip(
+            parts, whole, self._rows, strict=True
+        ):
+            all_weight[rows], all_bias[rows] = weight, bias
+
+    def apply(self, update: int, learning_rate: float, scale: float, part: slice) -> None:
+        """Follow scale times the natural gradient (the plain one while cold), with momentum."""
+        settings, momentum = self.settings, self._momentum[part]
+        if settings.is_cold(update):
+            direction, rate = self._gradient[part], learning_rate
+        else:
+            direction, rate = self._natural[part], learning_rate * (1 - settings.momentum)
+            if update == settings.cold_updates:
+                momentum.zero_()
+        momentum.mul_(settings.momentum).add_(direction, alpha=scale)
+        self._parameters[part].add_(momentum, alpha=-rate)
+
+
+def part(total: int, parts: int, index: int) -> slice:
+    """One of the parts of about equal length that range(total) is cut into."""
+    return slice(round(total * index / parts), round(total * (index + 1) / parts))
+
+
+def deal(sides: Sequence[int], shards: int) -> list[list[int]]:
+    """Which factors each shard decomposes: the largest first, to whoever has least to do."""
+    shares: list[list[int]] = [[] for _ in range(shards)]
+    work = [0] * shards
+    for which in sorted(range(len(sides)), key=lambda k: -sides[k]):
+        shard = work.index(min(work))
+        shares[shard].append(which)
+        work[shard] += sides[which] ** 3
+    return shares

@@ -1,0 +1,159 @@
+"""ACKTR's update: its Fisher gradients, running means, cold start, momentum, and shards."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from deepcs.agents.acktr import (
+    ACKTR,
+    ACKTRSettings,
+    FisherNoise,
+    curvature_numbers,
+    deal,
+    fisher_gradients,
+)
+from deepcs.agents.kfac import factor_sides
+from deepcs.agents.network import Network
+
+SHAPE, ACTIONS, ENVS, STEPS = (3, 4, 5), 4, 2, 3
+
+
+def learner(
+    settings: ACKTRSettings, shards: int = 1
+) -> tuple[list[ACKTR], dict[str, Tensor], Network]:
+    """All shards of a learner over one network, and the vectors that they share."""
+    network = Network(SHAPE, ACTIONS, envs=ENVS, steps=STEPS, dtype=torch.float64)
+    network.parameters.normal_(0, 0.3, generator=torch.Generator().manual_seed(0))
+    vectors = {
+        name: torch.zeros_like(network.parameters)
+        for name in ("gradient", "momentum", "rotated", "natural")
+    }
+    curvature = torch.zeros(curvature_numbers(network.layers, shards), dtype=torch.float64)
+    parts = [
+        ACKTR(settings, network, index=i, shards=shards, curvature=curvature, **vectors)
+        for i in range(shards)
+    ]
+    return parts, vectors, network
+
+
+def play(network: Network, seed: int) -> tuple[Tensor, Tensor]:
+    """Fill the network's rollout; returns actions and noise."""
+    generator = torch.Generator().manual_seed(seed)
+    for t in range(STEPS):
+        pixels = torch.randint(0, 256, (ENVS, *SHAPE), dtype=torch.uint8, generator=generator)
+        network.forward(t, pixels)
+    actions = torch.randint(0, ACTIONS, (STEPS * ENVS,), generator=generator)
+    return actions, torch.randn(STEPS * ENVS, generator=generator, dtype=torch.float64)
+
+
+def test_fisher_gradients_are_those_of_the_log_likelihood() -> None:
+    logits = torch.randn(6, ACTIONS, dtype=torch.float64, requires_grad=True)
+    values = torch.randn(6, dtype=torch.float64, requires_grad=True)
+    actions, noise = torch.tensor([0, 1, 2, 3, 1, 0]), torch.randn(6, dtype=torch.float64)
+    targets = (values + noise).detach()
+    chosen = torch.log_softmax(logits, 1).gather(1, actions[:, None]).sum()
+    (chosen - 0.7 * ((values - targets) ** 2).sum()).backward()
+    d_logits, d_values = fisher_gradients(logits.detach(), actions, noise, 0.7)
+    torch.testing.assert_close(d_logits, logits.grad)
+    torch.testing.assert_close(d_values, values.grad)
+
+
+def test_the_first_statistics_are_averaged_and_later_ones_decay() -> None:
+    settings = ACKTRSettings(cold_updates=2, decay=0.9)
+    (acktr,), _, network = learner(settings)
+    alone = []
+    for update in range(4):
+        actions, noise = play(network, update)
+        (single,), _, _ = learner(ACKTRSettings(cold_updates=1))
+        single.network = network
+        single.observe(0, actions, noise, len(actions))
+        alone.append(single.statistics[0].factors)
+        acktr.observe(update, actions, noise, len(actions))
+    for factor, a, b, c, d in zip(acktr.statistics[0].factors, *alone, strict=True):
+        expected = 0.9 * (0.9 * (a + b) / 2 + 0.1 * c) + 0.1 * d
+        torch.testing.assert_close(factor.triu(), expected.triu())
+
+
+def test_policy_and_value_are_layers_of_their_own() -> None:
+    (acktr,), _, network = learner(ACKTRSettings())
+    acktr.observe(0, *play(network, 0), ENVS * STEPS)
+    head = acktr.statistics[0].factors[-1]
+    assert not head[:-1, -1].any()
+    assert head[-1, -1] > 0
+    assert head[:-1, :-1].any()
+
+
+def test_while_cold_it_is_gradient_descent_with_momentum() -> None:
+    settings = ACKTRSettings(cold_updates=3)
+    (acktr,), vectors, network = learner(settings)
+    ours = torch.nn.Parameter(network.parameters.clone())
+    peer = torch.optim.SGD([ours], lr=0.25, momentum=0.9)
+    for update in range(3):
+        gradient = torch.randn_like(network.parameters)
+        vectors["gradient"].copy_(gradient)
+        acktr.apply(update, 0.25, 0.5, slice(None))
+        ours.grad = 0.5 * gradient
+        peer.step()
+    torch.testing.assert_close(network.parameters, ours.detach())
+
+
+def test_momentum_starts_afresh_after_the_cold_start_and_weighs_a_tenth() -> None:
+    settings = ACKTRSettings(cold_updates=1)
+    (acktr,), vectors, network = learner(settings)
+    vectors["gradient"].fill_(3.0)
+    acktr.apply(0, 0.25, 1.0, slice(None))
+    before = network.parameters.clone()
+    vectors["natural"].fill_(2.0)
+    acktr.apply(1, 0.25, 0.5, slice(None))
+    torch.testing.assert_close(network.parameters, before - 0.25 * 0.1 * 1.0)
+    acktr.apply(2, 0.25, 0.5, slice(None))
+    torch.testing.assert_close(network.parameters, before - 0.25 * 0.1 * (1.0 + 1.9))
+
+
+def test_when_it_observes_and_refreshes() -> None:
+    settings = ACKTRSettings(cold_updates=3, statistics_every=4, refresh_every=5)
+    updates = range(14)
+    assert [u for u in updates if settings.is_cold(u)] == [0, 1, 2]
+    assert [u for u in updates if settings.takes_statistics(u)] == [0, 1, 2, 4, 8, 12]
+    assert [u for u in updates if settings.refreshes(u)] == [3, 8, 13]
+
+
+def test_two_shards_make_the_step_that_one_makes() -> None:
+    settings = ACKTRSettings(cold_updates=1)
+    (whole,), of_one, network = learner(settings)
+    actions, noise = play(network, 3)
+    whole.observe(0, actions, noise, len(actions))
+    halves, of_two, _ = learner(settings, shards=2)
+    for shard in halves:
+        shard.network = network
+        shard.observe(0, actions, noise, 2 * len(actions))  # each as if half of a batch of two
+    gradient = torch.randn_like(network.parameters)
+    products = []
+    for shards, vectors in (([whole], of_one), (halves, of_two)):
+        vectors["gradient"].copy_(gradient)
+        for verb in (ACKTR.refresh, ACKTR.rotate):
+            for shard in shards:
+                verb(shard)
+        products.append(sum(shard.rotate_back() for shard in shards))
+    torch.testing.assert_close(of_two["natural"], of_one["natural"])
+    assert products[0] == pytest.approx(products[1])
+    assert products[0] == pytest.approx(float(of_one["natural"] @ gradient))
+
+
+def test_every_factor_is_dealt_once_and_the_largest_is_alone() -> None:
+    sides = factor_sides(Network((5, 84, 84), 18, envs=1, steps=1).layers)
+    assert sides == [320, 32, 32, 512, 64, 64, 576, 64, 64, 3136, 512, 512, 19]
+    shares = deal(sides, 2)
+    assert sorted(shares[0] + shares[1]) == list(range(len(sides)))
+    assert shares[0] == [sides.index(3136)]
+
+
+def test_the_noise_of_an_actor_is_the_same_whoever_asks() -> None:
+    noise = FisherNoise(seed=5, steps=3, actors=6)
+    whole = noise(7, range(6))
+    assert whole.shape == (3, 6)
+    assert (noise(7, range(2, 4)) == whole[:, 2:4]).all()
+    assert (noise(8, range(6)) != whole).all()
+    assert (FisherNoise(6, 3, 6)(7, range(6)) != whole).all()
