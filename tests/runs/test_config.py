@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcs.agents.a2c import A2CSettings
+from deepcs.agents.acktr import ACKTRSettings
 from deepcs.runs.config import RunConfig, from_json, to_json
 from deepcs.runs.treatment import TREATMENTS, treatment
 
@@ -45,6 +46,11 @@ from deepcs.runs.treatment import TREATMENTS, treatment
         ({"a2c": A2CSettings(learning_rate=-1e-3)}, "Got a2c.learning_rate -0.001"),
         ({"a2c": A2CSettings(learning_rate=1e39)}, "Got a2c.learning_rate 1e+39"),
         ({"a2c": A2CSettings(schedule="cosine")}, "choose linear or constant"),  # type: ignore[arg-type]
+        ({"agent": "ppo"}, "Got agent 'ppo'; choose one of a2c, acktr"),
+        ({"acktr": ACKTRSettings(refresh_every=0)}, "Got acktr.refresh_every 0; give a whole"),
+        ({"acktr": ACKTRSettings(decay=1.0)}, "Got acktr.decay 1.0; give a number from 0 to"),
+        ({"acktr": ACKTRSettings(damping=0.0)}, "Got acktr.damping 0.0; give a finite number above"),
+        ({"acktr": ACKTRSettings(kl_clip=-1.0)}, "Got acktr.kl_clip -1.0"),
     ],
 )
 def test_a_bad_setting_is_refused_in_one_sentence(settings: dict[str, Any], sentence: str) -> None:

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from trainee import MOMENTS, Trainee, assert_same_run, train_with_kills
 
+from deepcs.agents.acktr import ACKTRSettings
 from deepcs.runs.checkpoint import checkpoint_steps
 from deepcs.runs.config import RunConfig
 from deepcs.runs.load import load_run
@@ -27,6 +28,8 @@ ATARI = RunConfig(
 HALLWAY = RunConfig(
     "KeyHallway", steps=2_000, actors=4, log_every=300, checkpoint_every=200, milestone_every=600
 )
+# Statistics, decompositions and the end of the cold start fall on both sides of checkpoints.
+ACKTR = ACKTRSettings(steps=5, cold_updates=12, statistics_every=3, refresh_every=7)
 
 
 def tensorboard_scalars(out: Path) -> dict[str, list[tuple[int, float]]]:
@@ -61,6 +64,15 @@ def test_a_killed_hallway_run_ends_with_the_same_bytes_and_the_same_tensorboard(
     assert tensorboard_scalars(tmp_path / "killed") == shown
 
 
+def test_a_killed_acktr_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    config = replace(HALLWAY, agent="acktr", acktr=ACKTR, shards=2)
+    train(config, tmp_path / "whole", workers=1)
+    moments = ["while saving", "after a checkpoint"]
+    kills, _ = train_with_kills(config, tmp_path / "killed", moments, Random(3), workers=2)
+    assert kills == 2
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+
+
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
     config = replace(HALLWAY, steps=20_000, checkpoint_every=20_000)
     with Trainee(config, tmp_path / "killed") as trainee:
@@ -81,6 +93,17 @@ def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
     for workers in (1, 2, 4):
         train(config, tmp_path / str(workers), workers=workers)
         assert_same_run(tmp_path / "1", tmp_path / str(workers))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("world", ["Freeway", "MontezumaRevenge"])
+def test_three_kills_change_nothing_of_acktr(world: str, tmp_path: Path) -> None:
+    config = replace(ATARI, world=world, agent="acktr", acktr=ACKTR, steps=480)
+    train(config, tmp_path / "whole", workers=1)
+    moments = ["while saving", "after a checkpoint", "while saving"]
+    kills, _ = train_with_kills(config, tmp_path / "killed", moments, Random(world), workers=2)
+    assert kills == 3
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
 
 
 @pytest.mark.long

@@ -21,6 +21,7 @@ from deepcs.agents.kfac import Bases, Statistics, bases_numbers, factor_sides, s
 from deepcs.agents.layers import Layer
 from deepcs.agents.network import Network
 
+LARGE = 1_024  # rows of a factor, from which on a decomposition takes long
 FISHER_NOISE = 1  # Philox's second key: the actions' noise has 0
 
 
@@ -56,8 +57,10 @@ class ACKTRSettings:
     """Euclidean norm to which longer gradients are shortened in those (Baselines)"""
     statistics_every: int = 1
     """updates from one taking of statistics to the next (Baselines: 1)"""
-    refresh_every: int = 50
+    refresh_every: int = 10
     """updates from one decomposition of the factors to the next (Baselines: as soon as it can)"""
+    refresh_large_every: int = 50
+    """the same for factors of more than 1,024 rows, which take seconds"""
     tolerance: float = 0.0
     """share of the damping below which curvature counts as none: saves rotations (ours)"""
 
@@ -67,8 +70,10 @@ class ACKTRSettings:
     def takes_statistics(self, update: int) -> bool:
         return self.is_cold(update) or update % self.statistics_every == 0
 
-    def refreshes(self, update: int) -> bool:
-        return not self.is_cold(update) and (update - self.cold_updates) % self.refresh_every == 0
+    def refreshes(self, update: int, side: int) -> bool:
+        """Whether factors of this many rows are decomposed before this update."""
+        every = self.refresh_large_every if side > LARGE else self.refresh_every
+        return not self.is_cold(update) and (update - self.cold_updates) % every == 0
 
 
 class FisherNoise:
@@ -132,7 +137,8 @@ class ACKTR:
         self.statistics = [Statistics(layers, memory) for memory in of_shards]
         self.bases = Bases(layers, curvature[shards * statistics_numbers(layers) :])
         self._own = self.statistics[index]
-        self._decomposes = deal(factor_sides(layers), shards)[index]
+        self._sides = factor_sides(layers)
+        self._decomposes = deal(self._sides, shards)[index]
         self._rows = [part(layer.spec.out, shards, index) for layer in layers]
         self._parameters, self._momentum = network.parameters, momentum
         self._gradient, self._natural = gradient, natural
@@ -151,9 +157,11 @@ class ACKTR:
         self._own.add(network.inputs, gradients, keep, new / batch_total)
         self._own.factors[-1][:-1, -1] = 0  # policy and value are layers of their own
 
-    def refresh(self) -> None:
-        """Decompose this shard's share of the factors."""
+    def refresh(self, update: int) -> None:
+        """Decompose those of this shard's factors whose turn it is."""
         for which in self._decomposes:
+            if not self.settings.refreshes(update, self._sides[which]):
+                continue
             factor = sum(statistics.factors[which] for statistics in self.statistics)
             assert isinstance(factor, Tensor)
             self.bases.refresh(which, factor)
@@ -204,11 +212,16 @@ def part(total: int, parts: int, index: int) -> slice:
 
 
 def deal(sides: Sequence[int], shards: int) -> list[list[int]]:
-    """Which factors each shard decomposes: the largest first, to whoever has least to do."""
+    """Which factors each shard decomposes: large ones and others, whose turns differ, each evenly.
+
+    The largest first, to whoever has least to do.
+    """
     shares: list[list[int]] = [[] for _ in range(shards)]
-    work = [0] * shards
-    for which in sorted(range(len(sides)), key=lambda k: -sides[k]):
-        shard = work.index(min(work))
-        shares[shard].append(which)
-        work[shard] += sides[which] ** 3
+    order = sorted(range(len(sides)), key=lambda k: -sides[k])
+    for large in (True, False):
+        work = [0] * shards
+        for which in (k for k in order if (sides[k] > LARGE) == large):
+            shard = work.index(min(work))
+            shares[shard].append(which)
+            work[shard] += sides[which] ** 3
     return shares

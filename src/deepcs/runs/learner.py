@@ -117,8 +117,7 @@ class Learner:
 
     def _natural_gradient(self, update: int, learning_rate: float) -> float:
         """Work it out; returns how much of it the trust region allows."""
-        if self.config.acktr.refreshes(update):
-            self._each("refresh")
+        self._each("refresh", update)
         self._each("rotate")
         product = self._sum("rotate_back")
         if not math.isfinite(product):

@@ -293,9 +293,9 @@ class ShardGroup:
     def add_up(self) -> list[float]:
         return [shard.add_up() for shard in self.shards]
 
-    def refresh(self) -> None:
+    def refresh(self, update: int) -> None:
         for acktr in self._acktr:
-            acktr.refresh()
+            acktr.refresh(update)
 
     def rotate(self) -> None:
         for acktr in self._acktr:
