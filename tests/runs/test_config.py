@@ -49,7 +49,7 @@ from deepcs.runs.treatment import TREATMENTS, treatment
         ({"agent": "ppo"}, "Got agent 'ppo'; choose one of a2c, acktr"),
         ({"acktr": ACKTRSettings(refresh_every=0)}, "Got acktr.refresh_every 0; give a whole"),
         ({"acktr": ACKTRSettings(decay=1.0)}, "Got acktr.decay 1.0; give a number from 0 to"),
-        ({"acktr": ACKTRSettings(damping=0.0)}, "Got acktr.damping 0.0; give a finite number above"),
+        ({"acktr": ACKTRSettings(damping=0.0)}, "Got acktr.damping 0.0; give a finite"),
         ({"acktr": ACKTRSettings(kl_clip=-1.0)}, "Got acktr.kl_clip -1.0"),
     ],
 )

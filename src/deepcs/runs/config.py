@@ -28,13 +28,8 @@ LIBRARIES = ("deepcs", "torch", "numpy", "ale-py", "gymnasium", "opencv-python-h
 PAPER_STEPS = 160_000_000
 LARGEST = 3e38  # what float32 holds
 AGENTS = ("a2c", "acktr")
-WHOLE = (
-    "steps",
-    "cold_updates",
-    "statistics_every",
-    "refresh_every",
-    "refresh_large_every",
-)  # of a learner's numbers
+# Of a learner's numbers: the whole ones, and those from 0 to below 1.
+WHOLE = ("steps", "cold_updates", "statistics_every", "refresh_every", "refresh_large_every")
 SHARES = ("momentum", "decay")
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
 
