@@ -3,6 +3,9 @@
 Rounds of all sides alternate. The limit is 1 / (1/E + 1/L): E, bare emulator loops, one per core,
 at the same time; L, our learner acting and updating on observations that are already in memory,
 all cores busy: the faster of one run on all cores and one run per core.
+
+With `--agent acktr`: ACKTR's speed as a share of our A2C's, with its default settings and with
+thriftier ones.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import statistics
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import psutil
@@ -22,6 +25,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from deepcs.agents.acktr import ACKTRSettings
 from deepcs.bench import TimedTraining
 from deepcs.envs.process import Process, cores, shared_memory
 from deepcs.runs import shard
@@ -31,6 +35,7 @@ from deepcs.runs.shard import ShardGroup
 from pool import BareLoops
 
 GAME = "MontezumaRevenge"
+THRIFTY = ACKTRSettings(statistics_every=8, refresh_large_every=100, tolerance=0.01)
 PEERS = [(kind, threads) for kind in ("dummy", "subproc") for threads in (1, 2)]
 
 
@@ -38,6 +43,8 @@ PEERS = [(kind, threads) for kind in ("dummy", "subproc") for threads in (1, 2)]
 class Settings:
     """Benchmark training."""
 
+    agent: Literal["a2c", "acktr"] = "a2c"
+    """A2C against its peer and the limit, or ACKTR against A2C"""
     rounds: int = 5
     """rounds of each side"""
     seconds: float = 12.0
@@ -49,6 +56,20 @@ class OurTraining(TimedTraining):
 
     def __init__(self, memory: mmap.mmap) -> None:
         super().__init__(RunConfig(GAME))
+
+
+class OurACKTR(TimedTraining):
+    """A normal run of ACKTR, measured from one decomposition of its largest factor to the next."""
+
+    def __init__(self, memory: mmap.mmap, settings: ACKTRSettings) -> None:
+        super().__init__(RunConfig(GAME, agent="acktr", acktr=settings))
+        self._run.go_until(settings.cold_updates * self._run.config.update_steps)
+
+    def rate(self, seconds: float) -> float:
+        run, settings = self._run, self._run.config.acktr
+        began, before = time.perf_counter(), run.progress.step
+        run.go_until(before + settings.refresh_large_every * run.config.update_steps)
+        return (run.progress.step - before) / (time.perf_counter() - began)
 
 
 class PeerTraining:
@@ -171,7 +192,40 @@ def best_peer(seconds: float) -> tuple[Side, str]:
     return Side(f"SB3 {kind}, {threads} threads", PeerTraining, kind, threads), tried
 
 
+def compare_agents(settings: Settings) -> None:
+    """ACKTR as a share of A2C."""
+    sides = {
+        "A2C": Side("A2C", OurTraining),
+        "ACKTR": Side("ACKTR", OurACKTR, ACKTRSettings()),
+        "thrifty ACKTR": Side("thrifty ACKTR", OurACKTR, THRIFTY),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in sides}
+    peak = 0
+    sides["A2C"].rate(2.0)
+    for _ in range(settings.rounds):
+        for name, side in sides.items():
+            rates[name].append(side.rate(settings.seconds))
+        peak = max(peak, sides["ACKTR"].memory())
+    for side in sides.values():
+        side.close()
+    table = Table(title=f"ACKTR against A2C, {GAME}, 16 actors, {cores()} cores")
+    for column in ("", "steps/s", "of A2C's", "all rounds"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, values in rates.items():
+        shares = [a / b for a, b in zip(values, rates["A2C"], strict=True)]
+        cells = " ".join(f"{share:.2f}" for share in shares)
+        medians = statistics.median(values), statistics.median(shares)
+        table.add_row(name, f"{medians[0]:,.0f}", f"{medians[1]:.2f}", cells)
+    console = Console()
+    console.print(table)
+    console.print(f"memory of ACKTR, summed PSS: {peak / 1e6:,.0f} MB (at most 2,500)")
+    console.print(f"thrifty: {THRIFTY}", highlight=False)
+
+
 def main(settings: Settings) -> None:
+    if settings.agent == "acktr":
+        compare_agents(settings)
+        return
     console = Console()
     peer, tried = best_peer(settings.seconds)
     ours, learner = Side("deepcs", OurTraining), Side("learner", OurLearner, cores())
