@@ -16,6 +16,10 @@ Shape = tuple[int, ...]
 
 PATCH_LIMIT = 2**22
 """Numbers. Patches that stay in the cache: one matrix product beats oneDNN's weight gradient."""
+FEW_OUTPUTS = 32
+"""Fewer outputs than this hardly repay the cutting of patches:"""
+FEW_OUTPUTS_PATCH_LIMIT = 2**17
+"""so it must be few numbers."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Layer:
         """Write the gradient of weight and bias."""
         rows = d_outputs.reshape(-1, self.spec.out)
         torch.sum(rows, 0, out=self.d_bias)
-        if isinstance(self.spec, Linear) or self._patch_numbers(inputs) <= PATCH_LIMIT:
+        if isinstance(self.spec, Linear) or self._patch_numbers(inputs) <= self._patch_limit:
             torch.mm(rows.t(), self.patches(inputs), out=self.d_weight.view(self.spec.out, -1))
         else:
             wanted = [False, True, False]
@@ -140,6 +144,10 @@ class Layer:
         images = F.pad(inputs, (0, 0, *[padding] * 4)) if padding else inputs
         windows = images.unfold(1, size, stride).unfold(2, size, stride).permute(0, 1, 2, 4, 5, 3)
         return windows.reshape(-1, self.weight[0].numel())
+
+    @property
+    def _patch_limit(self) -> int:
+        return PATCH_LIMIT if self.spec.out >= FEW_OUTPUTS else FEW_OUTPUTS_PATCH_LIMIT
 
     def _patch_numbers(self, inputs: Tensor) -> int:
         return len(inputs) * prod(self.output_shape[:2]) * self.weight[0].numel()

@@ -30,11 +30,14 @@ class ActionNoise:
 
 def sample(logits: Tensor, uniforms: NDArray[np.float64]) -> Tensor:
     """Actions (N,) drawn from softmax(logits (N, A)) by inverting its distribution function."""
-    reached = torch.softmax(logits, 1, dtype=torch.float64).cumsum(1)
-    aims = torch.from_numpy(uniforms).to(logits.device)[:, None]
-    # Rounding can leave the last sum a little below 1, and a uniform above it.
-    last = logits.shape[1] - 1
-    return torch.searchsorted(reached, aims, right=True)[:, 0].clamp_(max=last)
+    # In NumPy, which takes a third of the time on so few numbers.
+    scores = logits.cpu().numpy().astype(np.float64)
+    scores -= scores.max(1, keepdims=True)
+    reached = np.exp(scores).cumsum(1)
+    # An aim is below the last sum, unless rounding takes it there.
+    aims = uniforms * reached[:, -1]
+    passed = reached[:, :-1] <= aims[:, None]
+    return torch.from_numpy(passed.sum(1)).to(logits.device)
 
 
 def greedy(logits: Tensor) -> Tensor:

@@ -176,7 +176,8 @@ class Shard:
             self._fisher_noise = FisherNoise(config.seed, steps, config.actors)
         self._noise = ActionNoise(config.seed)
         self._actions = torch.zeros(steps, envs, dtype=torch.int64, device=config.device)
-        self._rewards = np.zeros((steps, envs), np.float32)
+        self._game_rewards = np.zeros((steps, envs))
+        self._intrinsic = np.zeros((steps, envs))
         self._ends = np.zeros((steps, envs), np.bool_)
         self._observations: np.ndarray = self.pool.reset()[0]
 
@@ -192,12 +193,7 @@ class Shard:
             actions = sample(logits, self._noise(update * steps + t, self.actors))
             self._actions[t] = actions
             _, rewards, terminated, truncated, infos = self.pool.step(actions.cpu().numpy())
-            self._rewards[t] = mix_rewards(
-                rewards,
-                infos["intrinsic"],
-                config.weight if config.weight is not None else "equal",
-                paid=config.treatment_settings.paid,
-            )
+            self._game_rewards[t], self._intrinsic[t] = rewards, infos["intrinsic"]
             np.logical_or(terminated, truncated, out=self._ends[t])
             if life_ends_return:
                 self._ends[t] |= infos["life_lost"]
@@ -206,7 +202,7 @@ class Shard:
                 games.append(FinishedGame(t, self.actors[int(seat)], record))
                 if truncated[seat] and config.protocol_settings.bootstrap_cut:
                     if final_values is None:
-                        final_values = np.zeros_like(self._rewards)
+                        final_values = np.zeros((steps, len(self.actors)), np.float32)
                     final_values[t, seat] = self._value(infos["final_obs"][seat])
         loss = self._learn(final_values)
         if self.acktr is not None and config.acktr.takes_statistics(update):
@@ -219,8 +215,14 @@ class Shard:
     def _learn(self, final_values: np.ndarray | None) -> LossReport:
         config, network = self.config, self.network
         device = config.device
+        rewards = mix_rewards(
+            self._game_rewards,
+            self._intrinsic,
+            config.weight if config.weight is not None else "equal",
+            paid=config.treatment_settings.paid,
+        )
         targets = returns(
-            torch.from_numpy(self._rewards).to(device),
+            torch.from_numpy(rewards.astype(np.float32)).to(device),
             torch.from_numpy(self._ends).to(device),
             network.evaluate(self._seen())[1],
             config.learner.gamma,
