@@ -3,12 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test test-all lint install clean
+.PHONY: demo test test-all test-cluster lint install clean
 
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+.venv/installed-cluster: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[dev,cluster]'
 	touch $@
 
 install: $(INSTALLED)
@@ -22,10 +27,13 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -m "not long and not cluster"
 
 test-all: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not cluster"
+
+test-cluster: .venv/installed-cluster
+	$(BIN)/python -m pytest -m cluster
 
 clean:
 	rm -rf .venv build dist

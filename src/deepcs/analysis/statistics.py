@@ -1,0 +1,220 @@
+"""The paper's statistics over many runs: medians, quartiles and Mann-Whitney U at every step.
+
+Everything is a pure function of arrays (runs, points), one row a run and one column a step of a
+common grid; NaN stands where a run has no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import SupportsFloat
+
+import numpy as np
+from scipy import stats
+
+POINTS = 200  # steps at which runs are compared: as fine as a figure of the paper's size shows
+
+
+def step_grid(last_step: int, points: int = POINTS) -> np.ndarray:
+    """The common steps, int64 (points,): evenly spaced, the last of them `last_step`.
+
+    >>> step_grid(1000, 4)
+    array([ 250,  500,  750, 1000])
+    """
+    if not 1 <= points <= last_step:
+        raise ValueError(
+            f"Got {points} points over {last_step} steps; give from 1 to {last_step} points, "
+            "or longer runs."
+        )
+    return np.arange(1, points + 1, dtype=np.int64) * last_step // points
+
+
+def align(
+    steps: Sequence[np.ndarray], values: Sequence[np.ndarray], grid: np.ndarray
+) -> np.ndarray:
+    """Each run's last value at or before each step of the grid, float64 (runs, points).
+
+    steps, values: an array (rows,) a run, steps ascending. NaN rows, logged before the first game
+    was over, are skipped. A run is NaN before its first value and after its last row: a shorter
+    run is not extended.
+    """
+    aligned = np.full((len(steps), len(grid)), np.nan)
+    for run, (logged, value) in enumerate(zip(steps, values, strict=True)):
+        if logged.shape != value.shape or logged.ndim != 1:
+            raise ValueError(
+                f"Got steps {logged.shape} and values {value.shape} of run {run}; "
+                "give two arrays of one length."
+            )
+        if np.any(np.diff(logged) < 0):
+            raise ValueError(f"Got steps of run {run} that go back; give them in ascending order.")
+        known = ~np.isnan(value)
+        if not known.any():
+            continue
+        row = np.searchsorted(logged[known], grid, side="right") - 1
+        has_value = (row >= 0) & (grid <= logged[-1])
+        aligned[run, has_value] = value[known][row[has_value]]
+    return aligned
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Many runs as the paper draws them; each array (points,), NaN where no run has a value."""
+
+    median: np.ndarray
+    """the solid line"""
+    low: np.ndarray
+    """lower quartile, where the shaded area begins"""
+    high: np.ndarray
+    """upper quartile, where it ends"""
+    least: np.ndarray
+    """minimum, the lower dotted line"""
+    most: np.ndarray
+    """maximum, the upper dotted line"""
+    runs: np.ndarray
+    """int64: runs that count at each point"""
+
+
+def bands(values: np.ndarray) -> Bands:
+    """Median, quartiles and extremes of (runs, points), over the runs that have a value.
+
+    Between two runs, quartiles are interpolated linearly.
+    """
+    _check_matrix(values)
+    runs = _counts(values)
+    levels = np.full((5, values.shape[1]), np.nan)
+    some = runs > 0
+    if some.any():
+        levels[:, some] = np.nanpercentile(values[:, some], (0, 25, 50, 75, 100), axis=0)
+    least, low, median, high, most = levels
+    return Bands(median, low, high, least, most, runs)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two treatments, point by point; each array (points,).
+
+    Where one side has no run, nothing can be said: all but the counts are NaN. Where all values
+    of both sides are equal, p is 1 and the effect 0.5.
+    """
+
+    u: np.ndarray
+    """Mann-Whitney U of our side: pairs in which ours is higher, ties half"""
+    p: np.ndarray
+    """two-tailed, of each point alone"""
+    corrected: np.ndarray
+    """p after Holm's correction over the points"""
+    effect: np.ndarray
+    """U/(nm): probability that a run of ours is higher than one of theirs, ties half"""
+    smallest_p: np.ndarray
+    """p if every run of ours were above every one of theirs, without ties; p falls below it only
+    where ties narrow the test's spread, and then in few runs claims more than they can show"""
+    n: np.ndarray
+    """int64: our runs at each point"""
+    m: np.ndarray
+    """int64: their runs at each point"""
+
+
+def compare(ours: np.ndarray, theirs: np.ndarray) -> Comparison:
+    """Two-tailed Mann-Whitney U at every point: ours (n, points) against theirs (m, points).
+
+    Always the normal approximation, corrected for ties and continuity. Left to itself, SciPy
+    takes the exact test where a side has 8 runs or fewer and there are no ties, and this one
+    elsewhere: neighbouring points of one curve could not be compared.
+    """
+    _check_matrix(ours)
+    _check_matrix(theirs)
+    if ours.shape[1] != theirs.shape[1]:
+        raise ValueError(
+            f"Got {ours.shape[1]} points of ours and {theirs.shape[1]} of theirs; "
+            "align both to the same grid."
+        )
+    n, m = _counts(ours), _counts(theirs)
+    u, p, smallest_p = np.full((3, ours.shape[1]), np.nan)
+    # Sorting puts NaN last, so that points with equal counts are whole matrices for one call.
+    ours, theirs = np.sort(ours, axis=0), np.sort(theirs, axis=0)
+    for n_here, m_here in np.unique(np.stack((n, m)), axis=1).T:
+        if n_here == 0 or m_here == 0:
+            continue
+        here = (n == n_here) & (m == m_here)
+        apart = np.arange(n_here + m_here)  # one more column: ours all above theirs
+        test = stats.mannwhitneyu(
+            np.column_stack((ours[:n_here, here], apart[m_here:])),
+            np.column_stack((theirs[:m_here, here], apart[:m_here])),
+            use_continuity=True,
+            alternative="two-sided",
+            axis=0,
+            method="asymptotic",
+        )
+        u[here], p[here] = test.statistic[:-1], test.pvalue[:-1]
+        smallest_p[here] = test.pvalue[-1]
+    pairs = np.where(np.isnan(u), np.nan, n * m)
+    return Comparison(u, p, holm(p), u / pairs, smallest_p, n, m)
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Holm's step-down correction of p (tests,); NaN stays and does not count as a test.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    corrected = np.full(p.shape, np.nan)
+    tests = np.flatnonzero(~np.isnan(p))
+    order = tests[np.argsort(p[tests])]
+    scaled = p[order] * np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(scaled), 1)
+    return corrected
+
+
+def interquartile_mean(values: np.ndarray, axis: int | None = 0) -> np.ndarray:
+    """Mean of the middle half along an axis, or of all values; NaN where one is NaN.
+
+    A quarter of the values, rounded down, is cut off at each end (Agarwal et al. 2021).
+    """
+    mean = stats.trim_mean(values, 0.25, axis=axis)
+    # SciPy before its NaN policies trims NaN away as if it were the highest value.
+    return np.where(np.isnan(values).any(axis=axis), np.nan, mean)
+
+
+def bootstrap_interval(
+    values: np.ndarray,
+    statistic: Callable[[np.ndarray], SupportsFloat],
+    *,
+    seed: int,
+    resamples: int = 2000,
+    level: float = 0.95,
+) -> tuple[float, float]:
+    """Percentile interval (low, high) of a statistic of (runs,) or (runs, games).
+
+    Runs are drawn with replacement, in each game by itself (stratified, as in Agarwal et al.
+    2021). The statistic takes an array shaped like `values` and gives one number.
+    """
+    if values.ndim not in (1, 2) or not values.size:
+        raise ValueError(
+            f"Got values of shape {values.shape}; give (runs,) or (runs, games), one run or more."
+        )
+    if resamples < 1 or not 0 < level < 1:
+        raise ValueError(
+            f"Got {resamples} resamples and level {level}; give one resample or more "
+            "and a level between 0 and 1."
+        )
+    rng = np.random.default_rng(seed)
+    found = np.empty(resamples)
+    for i in range(resamples):
+        drawn = rng.integers(len(values), size=values.shape)
+        found[i] = float(statistic(np.take_along_axis(values, drawn, axis=0)))
+    low, high = np.quantile(found, ((1 - level) / 2, (1 + level) / 2))
+    return float(low), float(high)
+
+
+def _counts(values: np.ndarray) -> np.ndarray:
+    """Runs that have a value at each point, int64 (points,)."""
+    counts: np.ndarray = np.count_nonzero(~np.isnan(values), axis=0).astype(np.int64)
+    return counts
+
+
+def _check_matrix(values: np.ndarray) -> None:
+    if values.ndim != 2:
+        raise ValueError(
+            f"Got values of shape {values.shape}; give (runs, points), one column a point."
+        )
