@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deepcs.demo import HALLWAY_STEPS, success
+import pytest
+
+from deepcs.agents.acktr import ACKTRSettings
+from deepcs.demo import hallway_job, success
+from deepcs.runs.config import RunConfig
 from deepcs.runs.load import load_run
-from deepcs.studies.local import Job, run_jobs
+from deepcs.runs.train import train
+from deepcs.studies.local import run_jobs
 
 
 def test_deepcs_learns_to_fetch_the_key_before_the_door_and_a2c_does_not(tmp_path: Path) -> None:
-    jobs = [
-        Job("KeyHallway", name, HALLWAY_STEPS, tmp_path / name, schedule="constant")
-        for name in ("deepcs", "a2c")
-    ]
-    run_jobs(jobs)
-    rates = {job.treatment: success(load_run(job.out)) for job in jobs}
+    jobs = [hallway_job(name, tmp_path / name) for name in ("deepcs", "a2c")]
+    run_jobs(jobs, failed=lambda job, reason: pytest.fail(f"{job.out}: {reason}"))
+    rates = {job.config.treatment: success(load_run(job.out)) for job in jobs}
     assert rates["deepcs"] > 0.90
     assert rates["a2c"] < 0.05
+
+
+def test_acktr_learns_it_in_half_the_steps(tmp_path: Path) -> None:
+    constant = ACKTRSettings(schedule="constant")
+    config = RunConfig("KeyHallway", agent="acktr", steps=250_000, acktr=constant, shards=1)
+    train(config, tmp_path)
+    assert success(load_run(tmp_path)) > 0.90

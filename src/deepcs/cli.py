@@ -21,13 +21,16 @@ WIDTH = 100  # columns where the output is not a terminal
 HELP = """\
 Deep Curiosity Search: reward what is new in this life.
 
-deepcs train GAME       train an agent: DeepCS on A2C, or one of its controls
-deepcs resume RUN       go on with a run, exactly
-deepcs evaluate RUN     play many games with a trained agent: a table and a CSV
-deepcs record RUN       film a game, with the curiosity grid over it
-deepcs games [GAME]     the twelve games: positions in RAM, rooms, tiles, weights
-deepcs bench            how fast training is on this machine
-deepcs demo             see the point, twice, in about nine minutes
+deepcs train GAME          train an agent: DeepCS on A2C or ACKTR, or one of its controls
+deepcs resume RUN          go on with a run, exactly
+deepcs evaluate RUN        play many games with a trained agent: a table and a CSV
+deepcs record RUN          film a game, with the curiosity grid over it
+deepcs study run STUDY     many runs, on this machine or a cluster: demo, laptop, paper or your own
+deepcs study status STUDY  where its runs stand
+deepcs study report STUDY  its figures, tables and statistics, as one page
+deepcs games [GAME]        the twelve games: positions in RAM, rooms, tiles, weights
+deepcs bench               how fast training is on this machine
+deepcs demo                see the point, twice, in about nine minutes
 
 deepcs COMMAND --help says more; deepcs --version says which version this is."""
 
@@ -58,6 +61,9 @@ COMMANDS = {
     "resume": "deepcs.commands:Resume",
     "evaluate": "deepcs.commands:Evaluate",
     "record": "deepcs.commands:Record",
+    "study run": "deepcs.study_commands:Run",
+    "study status": "deepcs.study_commands:Status",
+    "study report": "deepcs.report_command:Report",
     "games": "deepcs.cli:Games",
     "bench": "deepcs.commands:Bench",
     "demo": "deepcs.commands:Demo",
@@ -73,7 +79,8 @@ def main(args: Sequence[str] | None = None) -> None:
     if arguments[0] == "--version":
         print(version("deepcs"))
         return
-    name, *rest = arguments
+    words = 2 if arguments[0] == "study" else 1
+    name, rest = " ".join(arguments[:words]), arguments[words:]
     if name not in COMMANDS:
         _refuse(f"Got command {name!r}; choose one of {', '.join(COMMANDS)}.")
     module, _, kind = COMMANDS[name].partition(":")

@@ -14,11 +14,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from deepcs.agents.a2c import A2CSettings
+from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import Evaluation, evaluate
 from deepcs.runs.load import RunLogs, load_agent, load_run
 from deepcs.runs.record import record
 from deepcs.runs.treatment import TREATMENTS
-from deepcs.studies.local import Job, run_jobs
+from deepcs.studies.job import Job
+from deepcs.studies.local import run_jobs
+from deepcs.studies.status import last_row
 
 matplotlib.use("Agg")
 
@@ -51,28 +55,23 @@ def run_demo(out: Path) -> None:
         "agent in the middle; only opening the door pays. Exploring the hallway before finding "
         "the key must not make it dull: DeepCS makes every tile new again in each game.\n"
     )
-    hallway = [
-        Job("KeyHallway", name, HALLWAY_STEPS, out / f"hallway-{name}", schedule="constant")
-        for name in TREATMENTS
-    ]
+    hallway = [hallway_job(name, out / f"hallway-{name}") for name in TREATMENTS]
     _train(console, hallway)
     console.print(hallway_table(hallway))
     console.print(
         "[bold]2. Freeway.[/bold] The chicken scores only when it has crossed the whole road; a "
         "random player never does. The same network and steps, with curiosity and without.\n"
     )
-    freeway = [
-        Job("Freeway", name, FREEWAY_STEPS, out / f"freeway-{name}", schedule="constant")
-        for name in COLOURS
-    ]
+    freeway = [_job("Freeway", name, FREEWAY_STEPS, out / f"freeway-{name}") for name in COLOURS]
     _train(console, freeway)
     console.print(f"Playing {EVALUATION_GAMES} games with each, and filming one ...")
     results = {
-        job.treatment: evaluate(load_agent(job.out), games=EVALUATION_GAMES) for job in freeway
+        job.config.treatment: evaluate(load_agent(job.out), games=EVALUATION_GAMES)
+        for job in freeway
     }
     console.print(freeway_table(results))
     figure, video = out / "freeway.png", out / "freeway.mp4"
-    draw_curves({job.treatment: load_run(job.out) for job in freeway}, figure)
+    draw_curves({job.config.treatment: load_run(job.out) for job in freeway}, figure)
     record(load_agent(out / "freeway-deepcs"), video)
     ours, control = (float(np.median(results[name].scores)) for name in COLOURS)
     console.print(
@@ -85,28 +84,49 @@ def run_demo(out: Path) -> None:
     )
 
 
+def hallway_job(treatment: str, out: Path) -> Job:
+    """A run of the hallway; with a linear schedule the key is not learned."""
+    return _job("KeyHallway", treatment, HALLWAY_STEPS, out)
+
+
+def _job(world: str, treatment: str, steps: int, out: Path) -> Job:
+    constant = A2CSettings(schedule="constant")
+    config = RunConfig(world, treatment, steps=steps, shards=1, a2c=constant)
+    return Job(config, out, out.parent / "logs" / f"{out.name}.log")
+
+
 def _train(console: Console, jobs: Sequence[Job]) -> None:
     """Do the jobs with a bar for each, or plain lines where there is no terminal."""
-    if not console.is_terminal:
+    failures: list[str] = []
+
+    def failed(job: Job, reason: str) -> None:
+        failures.append(f"{job.out}: {reason}")
+
+    def done(job: Job) -> float:
+        return last_row(job.out).step / job.config.steps
+
+    if console.is_terminal:
+        columns = TextColumn("  {task.description:<14}"), BarColumn(), TimeElapsedColumn()
+        with Progress(*columns, console=console, transient=True) as progress:
+            tasks = {job: progress.add_task(job.config.treatment, total=1) for job in jobs}
+
+            def draw() -> None:
+                for job, task in tasks.items():
+                    progress.update(task, completed=done(job))
+
+            run_jobs(jobs, failed=failed, show=draw)
+    else:
         following = [time.monotonic()]
 
         def say() -> None:
             if time.monotonic() >= following[0]:
                 following[0] = time.monotonic() + PLAIN_SECONDS
-                parts = [f"{job.treatment} {job.steps_done() / job.steps:.0%}" for job in jobs]
-                print(f"training {jobs[0].world}: {', '.join(parts)}", flush=True)
+                parts = [f"{job.config.treatment} {done(job):.0%}" for job in jobs]
+                print(f"training {jobs[0].config.world}: {', '.join(parts)}", flush=True)
 
-        run_jobs(jobs, show=say)
-        return
-    columns = TextColumn("  {task.description:<14}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        tasks = {job: progress.add_task(job.treatment, total=job.steps) for job in jobs}
-
-        def draw() -> None:
-            for job, task in tasks.items():
-                progress.update(task, completed=job.steps_done())
-
-        run_jobs(jobs, show=draw)
+        run_jobs(jobs, failed=failed, show=say)
+    if failures:
+        raise RuntimeError("; ".join(failures))
 
 
 def success(logs: RunLogs) -> float:
@@ -122,7 +142,7 @@ def hallway_table(jobs: Sequence[Job]) -> Table:
     table.add_column("door opened", justify="right")
     table.add_column("")
     for job in jobs:
-        name = job.treatment
+        name = job.config.treatment
         style = "bold" if name == "deepcs" else ""
         table.add_row(name, f"{success(load_run(job.out)):.1%}", WHAT[name], style=style)
     table.caption = f"in the last fifth of the games, after {HALLWAY_STEPS:,} steps each"

@@ -46,9 +46,12 @@ class Checkpoint:
     """counters and where the logs stood, as JSON values"""
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside and rename it into place: a reader sees the old one or the new one."""
-    beside = path.with_name(f".{path.name}.new")
+def write_whole(path: Path, content: bytes, desk: Path | None = None) -> None:
+    """Write a file on the desk and rename it into place: a reader sees the old or the new one.
+
+    desk: a folder for what is unfinished, on the same disk; None: beside its place.
+    """
+    beside = (desk or path.parent) / f".{path.name}.new"
     try:
         _write(beside, content)
         beside.replace(path)
@@ -97,8 +100,11 @@ def _plain(value: object) -> object:
     )
 
 
-def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
-    """Write into folder/<step>; a failure half-way leaves all earlier checkpoints as they were."""
+def save_checkpoint(folder: Path, checkpoint: Checkpoint, desk: Path | None = None) -> Path:
+    """Write into folder/<step>; a failure half-way leaves all earlier checkpoints as they were.
+
+    desk: as in write_whole.
+    """
     arrays, tree = to_arrays(checkpoint.actors)
     state = {"step": checkpoint.step, "state": checkpoint.state, "actors": tree}
     contents = {
@@ -108,16 +114,18 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
         "state.json": json.dumps(state, default=_plain).encode(),
     }
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    beside = folder / f".{checkpoint.step}.new"
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = (desk or folder) / f".{checkpoint.step}.new"
     shutil.rmtree(beside, ignore_errors=True)
     try:
-        beside.mkdir(parents=True)
+        beside.mkdir()
         for name, content in contents.items():
             _write(beside / name, content)
         _write(beside / MANIFEST, json.dumps(hashes).encode())
         _sync_folder(beside)
         target = folder / str(checkpoint.step)
-        shutil.rmtree(target, ignore_errors=True)
+        if target.exists():
+            _delete(target, desk)
         beside.rename(target)
         _sync_folder(folder)
     except BaseException:
@@ -182,11 +190,20 @@ def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
 
 def clear_unfinished(folder: Path) -> None:
     """Delete what a killed process left of a checkpoint that it was writing."""
-    for path in folder.glob(".*.new"):
+    for path in (*folder.glob(".*.new"), *folder.glob(".*.old")):
         shutil.rmtree(path)
 
 
-def prune_checkpoints(folder: Path, newest: int, keep: int, milestone_every: int) -> None:
+def _delete(checkpoint: Path, desk: Path | None) -> None:
+    """Take a checkpoint away at once, then delete it."""
+    aside = (desk or checkpoint.parent) / f".{checkpoint.name}.old"
+    checkpoint.rename(aside)
+    shutil.rmtree(aside)
+
+
+def prune_checkpoints(
+    folder: Path, newest: int, keep: int, milestone_every: int, desk: Path | None = None
+) -> None:
     """Delete all but the last `keep` and, of the others, the first past each milestone.
 
     `newest`: the step just saved; what is later than that is left from a future that was given up.
@@ -194,7 +211,7 @@ def prune_checkpoints(folder: Path, newest: int, keep: int, milestone_every: int
     steps = checkpoint_steps(folder)
     for step in steps:
         if step > newest:
-            shutil.rmtree(folder / str(step))
+            _delete(folder / str(step), desk)
     steps = [step for step in steps if step <= newest]
     kept_milestones: set[int] = set()
     for step in steps[:-keep]:
@@ -202,4 +219,4 @@ def prune_checkpoints(folder: Path, newest: int, keep: int, milestone_every: int
         if milestone and milestone not in kept_milestones:
             kept_milestones.add(milestone)
         else:
-            shutil.rmtree(folder / str(step))
+            _delete(folder / str(step), desk)

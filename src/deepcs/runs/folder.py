@@ -11,6 +11,7 @@ import fcntl
 import io
 import json
 import os
+import shutil
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ import numpy as np
 from deepcs.curiosity.grid import Room, Tile
 from deepcs.runs.checkpoint import write_whole
 from deepcs.runs.config import FORMAT, RunConfig, from_json, to_json, versions
+from deepcs.runs.lease import Lease, Terms, is_leased
 
 GAMES_COLUMNS = ("step", "actor", "score", "intrinsic", "tiles", "steps", "rooms")
 CURVE_COLUMNS = (
@@ -74,13 +76,23 @@ class RunFolder:
         self.checkpoints = self.path / "checkpoints"
         self.tensorboard = self.path / "tensorboard"
         self._lock: IO[bytes] | None = None
+        self.lease: Lease | None = None
+
+    @property
+    def desk(self) -> Path | None:
+        """Where whoever holds the lease makes what is then renamed into place."""
+        return None if self.lease is None else self.lease.desk
 
     @property
     def holds_run(self) -> bool:
         return (self.path / "config.json").is_file()
 
-    def lock(self) -> None:
-        """Make this process the only one that trains here, until it ends, however it ends."""
+    def lock(self, terms: Terms | None = None) -> None:
+        """Make this process the only one that trains here, until it ends, however it ends.
+
+        terms: hold the folder by a lease, also against machines that share its storage. A folder
+        that was ever held by one is always held by one.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             file = (self.path / "lock").open("ab")
@@ -91,14 +103,27 @@ class RunFolder:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            file.close()
-            raise RunError(
-                f"Another process is training into {self.path}; "
-                "wait for it, stop it, or give another --out."
-            ) from error
+            if not is_leased(self.path):
+                file.close()
+                raise RunError(
+                    f"Another process is training into {self.path}; "
+                    "wait for it, stop it, or give another --out."
+                ) from error
+        except OSError:
+            if terms is None:
+                raise  # with a lease, storage that knows no file locks will do
         self._lock = file
+        if terms is not None or is_leased(self.path):
+            try:
+                self.lease = Lease(self.path, terms or Terms())
+            except BaseException:
+                self.unlock()
+                raise
 
     def unlock(self) -> None:
+        if self.lease is not None:
+            self.lease.release()
+            self.lease = None
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -112,7 +137,8 @@ class RunFolder:
             "treatment": vars(config.treatment_settings),
             "versions": versions(),
         }
-        write_whole(self.path / "config.json", json.dumps(content, indent=2).encode())
+        path = self.path / "config.json"
+        write_whole(path, json.dumps(content, indent=2).encode(), self.desk)
 
     def read_config(self) -> SavedRun:
         path = self.path / "config.json"
@@ -149,20 +175,28 @@ class RunFolder:
 class CsvLog:
     """A CSV file that grows by rows and can be cut back."""
 
-    def __init__(self, path: Path, columns: Sequence[str], keep: int | None) -> None:
-        """`keep`: bytes to keep of a file that is there already; None: start anew."""
+    def __init__(
+        self, path: Path, columns: Sequence[str], keep: int | None, desk: Path | None = None
+    ) -> None:
+        """`keep`: bytes to keep of a file that is there already; None: start anew.
+
+        The log goes on in a new file, made on the desk: a former writer still has the old one.
+        """
         self._columns = columns
+        beside = (desk or path.parent) / f".{path.name}.new"
         if keep is None:
-            self._file = path.open("wb")
+            self._file = beside.open("wb")
             self._line(columns)
-            self._file.flush()
         else:
             if not path.is_file() or path.stat().st_size < keep:
                 raise RunError(
                     f"{path} is shorter than its checkpoint remembers; restore it from a copy."
                 )
-            os.truncate(path, keep)
-            self._file = path.open("ab")
+            shutil.copyfile(path, beside)
+            os.truncate(beside, keep)
+            self._file = beside.open("ab")
+        self.sync()
+        beside.replace(path)
 
     def _line(self, cells: Sequence[object]) -> None:
         self._file.write((",".join(map(str, cells)) + "\n").encode())
@@ -192,9 +226,10 @@ class VisitLog:
 
     NAMES = ("step", "room", "row", "column", "entries")
 
-    def __init__(self, path: Path, keep_until: int | None) -> None:
-        """`keep_until`: keep rows up to this step; None: start anew."""
+    def __init__(self, path: Path, keep_until: int | None, desk: Path | None = None) -> None:
+        """`keep_until`: keep rows up to this step; None: start anew. desk: as in write_whole."""
         self._path = path
+        self._desk = desk
         self._rooms: dict[str, int] = {}
         self._rows: list[np.ndarray] = []  # int64 (n, 5) each
         if keep_until is not None:
@@ -219,7 +254,7 @@ class VisitLog:
         columns: dict[str, Any] = dict(zip(self.NAMES, rows.T, strict=True))
         buffer = io.BytesIO()
         np.savez_compressed(buffer, rooms=np.array(list(self._rooms), np.str_), **columns)
-        write_whole(self._path, buffer.getvalue())
+        write_whole(self._path, buffer.getvalue(), self._desk)
 
 
 def read_visits(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:

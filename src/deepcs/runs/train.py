@@ -16,11 +16,12 @@ from deepcs.runs.checkpoint import clear_unfinished, newest_checkpoint
 from deepcs.runs.config import RunConfig, versions
 from deepcs.runs.folder import RunError, RunFolder, Segment
 from deepcs.runs.learner import DivergedError, Learner
+from deepcs.runs.lease import Lease, LeaseLostError, Terms
 from deepcs.runs.loop import Logs, Run, Stop
-from deepcs.runs.progress import Display, Silence
+from deepcs.runs.progress import Display, Silence, Status
 from deepcs.runs.shard import look_at_world
 
-BEFORE_CONFIG = {"lock", ".config.json.new"}  # all that a run killed at its birth leaves
+BEFORE_CONFIG = {"lock", "lease", ".config.json.new"}  # all that a run killed at its birth leaves
 
 
 class StoppedError(RuntimeError):
@@ -52,9 +53,11 @@ def train(
     *,
     workers: int | None = None,
     display: Display | None = None,
+    lease: Terms | None = None,
 ) -> int | None:
     """Train into a folder; goes on where a run of the same settings stands.
 
+    lease: hold the folder by a lease, also against other machines that share its storage.
     Returns the number of the signal that stopped it, or None when the run is finished. Raises
     ValueError (also RunError) for what cannot be done as asked, StoppedError when the run had to
     stop.
@@ -68,11 +71,11 @@ def train(
             raise RunError(
                 f"{folder.path} holds files that are not a run's; give an empty or new --out."
             )
-        folder.lock()
+        folder.lock(lease)
         try:
             if not folder.holds_run:  # nobody was quicker
-                folder.write_config(config, [Segment(0, config.steps)])
-                return _execute(folder, config, workers, display or Silence())
+                segments = [Segment(0, config.steps)]
+                return _execute(folder, config, workers, display or Silence(), segments)
         finally:
             folder.unlock()
     saved = folder.read_config()
@@ -88,7 +91,7 @@ def train(
             f"{folder.path} holds a run of other settings ({'; '.join(different)}); "
             "give another --out."
         )
-    return resume(folder.path, steps=config.steps, workers=workers, display=display)
+    return resume(folder.path, steps=config.steps, workers=workers, display=display, lease=lease)
 
 
 def resume(
@@ -97,13 +100,14 @@ def resume(
     steps: int | None = None,
     workers: int | None = None,
     display: Display | None = None,
+    lease: Terms | None = None,
 ) -> int | None:
     """Go on with a run, exactly; `steps`: a new, larger total. Returns and raises as `train`."""
     if steps is not None and steps < 1:
         raise RunError(f"Got steps {steps}; give a whole number from 1 up.")
     folder = RunFolder(path)
     folder.read_config()  # refuses what is no run before a lock is left there
-    folder.lock()
+    folder.lock(lease)
     try:
         return _resume(folder, steps, workers, display or Silence())
     finally:
@@ -119,7 +123,7 @@ def _resume(
             f"{folder.path} was trained by deepcs {saved.versions['deepcs']}, this is "
             f"{versions()['deepcs']}; install that version to go on exactly."
         )
-    config = saved.config.resolved()
+    config, segments = saved.config.resolved(), None
     if steps is not None and config.whole_updates(steps) != config.steps:
         total = config.whole_updates(steps)
         checkpoint, _ = newest_checkpoint(folder.checkpoints)
@@ -129,21 +133,32 @@ def _resume(
                 f"Got {steps} steps, but {folder.path} has {begins} already; give a larger total."
             )
         config = dataclasses.replace(config, steps=total)
-        folder.write_config(config, [*saved.segments, Segment(begins, total)])
-    return _execute(folder, config, workers, display)
+        segments = [*saved.segments, Segment(begins, total)]
+    return _execute(folder, config, workers, display, segments)
 
 
 def _execute(
-    folder: RunFolder, config: RunConfig, workers: int | None, display: Display
+    folder: RunFolder,
+    config: RunConfig,
+    workers: int | None,
+    display: Display,
+    segments: list[Segment] | None,
 ) -> int | None:
+    """Train on; `segments`: those to be saved first, if they are new."""
     try:
+        if segments is not None:
+            folder.write_config(config, segments)
         return _go_on(folder, config, workers, display)
     except DivergedError as error:
         again = "It would go the same way again: train anew with a smaller learning rate."
         raise StoppedError(_stopped(folder, str(error), again)) from error
     except WorkerError as error:
         raise StoppedError(_stopped(folder, str(error).rstrip("."))) from error
+    except LeaseLostError as error:
+        raise StoppedError(f"{error}.") from error
     except OSError as error:
+        if folder.lease is not None and folder.lease.lost:
+            raise StoppedError(f"{folder.lease.loss}.") from error
         raise StoppedError(_stopped(folder, f"Could not write ({error})")) from error
 
 
@@ -165,12 +180,28 @@ def _go_on(
         elif not learner.freezable:
             display.say("This environment has no snapshot(): a resumed run will not be exact.")
         logs = opened.enter_context(closing(Logs(folder, checkpoint)))
+        if folder.lease is not None:
+            display = Renewing(display, folder.lease)
         run = Run(folder, config, checkpoint, learner, logs, stop, display)
         try:
             run.go()
         except DivergedError as error:
             raise DivergedError(f"{error} at step {run.progress.step:,}") from error
         return stop.signal if run.progress.step < config.steps else None
+
+
+class Renewing:
+    """A display that renews the lease with every update, or says that it is lost."""
+
+    def __init__(self, display: Display, lease: Lease) -> None:
+        self._lease = lease
+        self._display = display
+        self.say = display.say
+        self.close = display.close
+
+    def show(self, status: Status) -> None:
+        self._lease.renew()
+        self._display.show(status)
 
 
 def _stopped(folder: RunFolder, why: str, then: str = "") -> str:

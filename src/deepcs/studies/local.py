@@ -1,4 +1,4 @@
-"""Many runs on this machine: one process each, as many at a time as there are cores.
+"""Many runs on this machine: one process each, several at a time.
 
 A single run in one process on one core is the cheapest in core-seconds, so this is how many runs
 finish soonest.
@@ -6,78 +6,50 @@ finish soonest.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from deepcs.envs.process import cores
-from deepcs.runs.checkpoint import checkpoint_steps
-from deepcs.runs.folder import RunFolder
+from deepcs.runs.loop import Stop
+from deepcs.studies.job import Job, JobProcess
 
 POLL_SECONDS = 0.25
 
 
-@dataclass(frozen=True)
-class Job:
-    """A run to be done: what `deepcs train` is called with."""
-
-    world: str
-    treatment: str
-    steps: int
-    out: Path
-    seed: int = 0
-    schedule: str = "linear"
-
-    def command(self) -> list[str]:
-        words = ["train", self.world, "--treatment", self.treatment, "--steps", str(self.steps)]
-        words += ["--seed", str(self.seed), "--out", str(self.out), "--shards", "1"]
-        words += ["--a2c.schedule", self.schedule]
-        return [sys.executable, "-m", "deepcs", *words, "--workers", "1"]
-
-    def steps_done(self) -> int:
-        """Steps that its log shows, or its newest checkpoint."""
-        saved = checkpoint_steps(RunFolder(self.out).checkpoints)
-        try:
-            last = (self.out / "curve.csv").read_text().rstrip().rpartition("\n")[2]
-        except FileNotFoundError:
-            last = ""
-        logged = last.partition(",")[0]
-        return max(int(logged) if logged.isdigit() else 0, saved[-1] if saved else 0)
-
-
-class JobError(RuntimeError):
-    """A run failed."""
-
-
 def run_jobs(
-    jobs: Sequence[Job], *, at_once: int | None = None, show: Callable[[], None] = lambda: None
+    jobs: Sequence[Job],
+    *,
+    failed: Callable[[Job, str], None],
+    show: Callable[[], None] = lambda: None,
+    stop: Stop | None = None,
+    at_once: int | None = None,
 ) -> None:
-    """Do all jobs; `show` is called now and then. A failure is raised after the others are done."""
+    """Do all jobs, so many at once (None: one per core).
+
+    `failed` hears why one failed, which stops no other; `show` is called now and then. Told to
+    stop, or at an exception, running jobs save and end before this returns.
+    """
     waiting = list(jobs)
-    running: dict[Job, subprocess.Popen[str]] = {}
-    failures: list[str] = []
+    running: dict[Job, JobProcess] = {}
+    stop = stop or Stop()
     try:
-        while waiting or running:
-            while waiting and len(running) < (at_once or cores()):
+        while running or (waiting and stop.signal is None):
+            while waiting and len(running) < (at_once or cores()) and stop.signal is None:
                 job = waiting.pop(0)
-                running[job] = subprocess.Popen(
-                    job.command(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-                )
+                running[job] = JobProcess(job)
+            if stop.signal is not None:
+                for process in running.values():
+                    process.hang_up()
             time.sleep(POLL_SECONDS)
             for job, process in list(running.items()):
-                if process.poll() is not None:
+                if not process.running:
                     del running[job]
-                    _, errors = process.communicate()
-                    if process.returncode:
-                        failures.append(f"{job.out}: {errors.strip() or process.returncode}")
+                    reason = process.failure()
+                    if reason is not None:
+                        failed(job, reason)
             show()
     finally:
         for process in running.values():
-            process.terminate()
+            process.hang_up()
         for process in running.values():
-            process.wait()
-    if failures:
-        raise JobError("; ".join(failures))
+            process.failure()

@@ -1,0 +1,207 @@
+"""A lease on a run folder: one writer at a time, also where machines share storage.
+
+lease/<epoch>/owner.json   who writes; its time of change is when that writer was last heard of
+
+The highest epoch holds the lease, and its folder is the writer's desk: whatever it writes into the
+run is made there and renamed into place, whatever it deletes is first renamed onto it. Who takes
+over takes the old desk away before it reads anything. From then on every write of the former owner
+fails by itself, however late that one wakes up, which neither a file lock, that machines may not
+share, nor a look at the lease before each write could promise.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import socket
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+LEASE_SECONDS = 60.0
+RENEWALS = 4  # in the time after which an owner that is not heard of counts as lost
+LOOK_SECONDS = 0.2  # between looks at a lease that is waited for
+CLEARING_TRIES = 100  # of a desk on which its former owner still puts things
+OWNER = "owner.json"
+
+
+class LeaseHeldError(ValueError):
+    """Somebody else writes into the run."""
+
+
+class LeaseLostError(RuntimeError):
+    """Somebody else has taken the run over."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a lease is held and waited for."""
+
+    seconds: float = LEASE_SECONDS
+    """an owner that has not been heard of for this long may be replaced"""
+    patience: float = 0.0
+    """seconds to wait for an owner that is alive"""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process that holds a lease."""
+
+    host: str
+    machine: str
+    """its boot and process numbers; the same for processes that can see each other"""
+    pid: int
+    born: str
+    """when the process began, in the machine's ticks: numbers are used again"""
+    seconds: float
+    """the lease's"""
+
+    @classmethod
+    def this_process(cls, seconds: float) -> Owner:
+        pid = os.getpid()
+        return cls(socket.gethostname(), _machine(), pid, _born(pid), seconds)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+    @property
+    def gone(self) -> bool:
+        """Whether it is known to have ended; False of another machine's."""
+        return self.machine == _machine() and self.born != _born(self.pid)
+
+
+def _machine() -> str:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+
+
+def _born(pid: int) -> str:
+    """Start time of a process; empty if it has ended."""
+    try:
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+    return "" if state in "ZX" else fields[18]
+
+
+def is_leased(run: Path) -> bool:
+    """Whether a run was ever held by a lease."""
+    return bool(_epochs(run / "lease"))
+
+
+def holder(run: Path) -> Owner | None:
+    """Who holds a run now, as far as this machine's clock tells."""
+    epochs = _epochs(run / "lease")
+    return _alive(run / "lease" / str(epochs[-1]), time.time()) if epochs else None
+
+
+def _epochs(leases: Path) -> list[int]:
+    if not leases.is_dir():
+        return []
+    return sorted(int(path.name) for path in leases.iterdir() if path.name.isdigit())
+
+
+def _alive(desk: Path, now: float) -> Owner | None:
+    """The owner of a desk, unless it has released the lease, ended, or is overdue."""
+    try:
+        owner = Owner(**json.loads((desk / OWNER).read_bytes()))
+        overdue = now - (desk / OWNER).stat().st_mtime > owner.seconds
+    except (OSError, ValueError, TypeError):
+        return None  # being taken away
+    return None if overdue or owner.gone else owner
+
+
+class Lease:
+    """A lease that this process holds until it is released or lost."""
+
+    def __init__(self, run: Path, terms: Terms) -> None:
+        """Claim the run; raises LeaseHeldError if another holds it beyond all patience."""
+        self._run, self._seconds = run, terms.seconds
+        self._leases = run / "lease"
+        mine = self._leases / f".{uuid.uuid4().hex}"
+        try:
+            epoch = self._wait_and_claim(mine, time.monotonic() + terms.patience)
+        finally:
+            shutil.rmtree(mine, ignore_errors=True)
+        self._heard = time.monotonic()
+        self.desk = self._leases / str(epoch)
+        """where everything is made that is then renamed into the run"""
+        self._take_other_desks_away(epoch)
+
+    def _wait_and_claim(self, mine: Path, until: float) -> int:
+        signature = json.dumps(asdict(Owner.this_process(self._seconds)))
+        while True:
+            mine.mkdir(parents=True, exist_ok=True)
+            (mine / OWNER).write_text(signature)
+            now = (mine / OWNER).stat().st_mtime  # the storage's clock, whatever ours may say
+            newest = max(_epochs(self._leases), default=0)
+            owner = _alive(self._leases / str(newest), now)
+            if owner is None and self._claim(mine, newest + 1):
+                return newest + 1
+            if owner is not None and time.monotonic() >= until:
+                raise LeaseHeldError(
+                    f"Another process is training into {self._run} ({owner}); "
+                    "wait for it, stop it, or give another --out."
+                )
+            time.sleep(LOOK_SECONDS)
+
+    def _claim(self, mine: Path, epoch: int) -> bool:
+        """Whether this process, and no other, gets the epoch."""
+        try:
+            mine.rename(self._leases / str(epoch))  # fails where there is one: no desk is empty
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            return False
+        # A higher one: while we looked, this number was used by another and its desk taken away.
+        return max(_epochs(self._leases)) == epoch
+
+    def _take_other_desks_away(self, epoch: int) -> None:
+        now = (self.desk / OWNER).stat().st_mtime
+        for path in self._leases.iterdir():
+            if path.name.isdigit() and int(path.name) < epoch:
+                _delete(path.rename(self._leases / f".{path.name}-{uuid.uuid4().hex}"))
+            elif path.name.startswith(".") and _alive(path, now) is None:
+                _delete(path)  # left by a process that was killed while it waited or cleared
+
+    def renew(self) -> None:
+        """Be heard of, if it is time; raises LeaseLostError if the lease is another's."""
+        if time.monotonic() - self._heard < self._seconds / RENEWALS:
+            return
+        try:
+            os.utime(self.desk / OWNER)
+        except FileNotFoundError as error:
+            raise LeaseLostError(self.loss) from error
+        self._heard = time.monotonic()
+
+    @property
+    def lost(self) -> bool:
+        return not (self.desk / OWNER).exists()
+
+    @property
+    def loss(self) -> str:
+        """What to say when the lease is lost."""
+        now = holder(self._run)
+        return (
+            f"{self._run} was taken over by {now or 'a process that has ended'}, because this "
+            f"one was not heard of for {self._seconds:g} s; nothing was written since"
+        )
+
+    def release(self) -> None:
+        """Let others have the run at once."""
+        with suppress(FileNotFoundError):
+            os.utime(self.desk / OWNER, (0, 0))
+
+
+def _delete(desk: Path) -> None:
+    """Delete a desk, of which a former owner may still be writing files."""
+    for _ in range(CLEARING_TRIES):
+        shutil.rmtree(desk, ignore_errors=True)
+        if not desk.exists():
+            return
+        time.sleep(LOOK_SECONDS / 10)
+    raise OSError(f"{desk} cannot be deleted")

@@ -1,0 +1,102 @@
+"""How many runs at a time make this machine fastest: measured, not guessed.
+
+Some machines have two threads to a core, some share their cores with others. Each number is tried
+for real, with as many processes that train as a run of the study does. What comes out changes how
+soon the study is done, and no byte of its runs.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deepcs.bench import TimedTraining
+from deepcs.curiosity.games import find_game
+from deepcs.envs.process import Process, cores, shared_memory
+from deepcs.runs.checkpoint import write_whole
+from deepcs.runs.config import RunConfig
+
+ROUNDS = 2
+ROUND_SECONDS = 2.0
+WARM_UP_SECONDS = 0.5
+ENOUGH = 0.97  # of the best speed: fewer runs at a time need less memory
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How fast this machine trains."""
+
+    world: str
+    cores: int
+    steps_per_second: dict[int, float]
+    """of all runs together, by how many there are at a time"""
+
+    @property
+    def best(self) -> int:
+        """The fewest runs at a time that come close to the fastest."""
+        fastest = max(self.steps_per_second.values())
+        return min(n for n, speed in self.steps_per_second.items() if speed >= ENOUGH * fastest)
+
+    def __str__(self) -> str:
+        speeds = ", ".join(f"{n}: {speed:,.0f}" for n, speed in self.steps_per_second.items())
+        return f"{self.best} runs at a time ({self.world}, steps/s of so many at once: {speeds})"
+
+
+class Trial:
+    """Training in another process, for as long as it is asked to."""
+
+    def __init__(self, memory: mmap.mmap, config: RunConfig) -> None:
+        self._training = TimedTraining(config, workers=1)
+        self.rate = self._training.rate
+        self.close = self._training.close
+
+
+def measure(config: RunConfig) -> Measured:
+    """Try half as many runs as there are cores, as many, and a quarter more."""
+    most = cores() + max(1, cores() // 4)
+    numbers = sorted({max(1, cores() // 2), cores(), most})
+    speeds = dict.fromkeys(numbers, 0.0)
+    memory = shared_memory(1)
+    trials: list[Process] = []
+    try:
+        for i in range(most):
+            trials.append(Process(f"Trial {i}", memory, False, Trial, config))
+        for trial in trials:
+            trial.answer()
+        _together(trials, WARM_UP_SECONDS)
+        for _ in range(ROUNDS):
+            for number in numbers:
+                speeds[number] += _together(trials[:number], ROUND_SECONDS) / ROUNDS
+    finally:
+        for trial in trials:
+            trial.close()
+        os.close(memory)
+    return Measured(config.world, cores(), speeds)
+
+
+def _together(trials: Sequence[Process], seconds: float) -> float:
+    """Steps per second of all of them at once."""
+    for trial in trials:
+        trial.ask("rate", seconds)
+    return sum(trial.answer() for trial in trials)
+
+
+def runs_at_once(configs: Sequence[RunConfig], cache: Path) -> Measured:
+    """What suits a study with these runs here; measured once, and kept in a file."""
+    # The games are what takes long.
+    config = next((each for each in configs if find_game(each.world)), configs[0])
+    try:
+        saved = json.loads(cache.read_bytes())
+        speeds = {int(n): speed for n, speed in saved["steps_per_second"].items()}
+        known = Measured(saved["world"], saved["cores"], speeds)
+    except FileNotFoundError:
+        known = None
+    if known is not None and known.cores == cores():
+        return known
+    measured = measure(config)
+    write_whole(cache, json.dumps(vars(measured)).encode())
+    return measured

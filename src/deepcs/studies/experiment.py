@@ -1,0 +1,138 @@
+"""One [[experiments]] table of a study: worlds × treatments × agents × sweep × seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from deepcs.runs.config import RunConfig
+from deepcs.runs.words import parse_count
+from deepcs.studies.settings import OWN_KEYS, SETTINGS, fits, with_setting
+
+REQUIRED = ("worlds", "treatments", "seeds", "steps")
+KEYS = (*OWN_KEYS.values(), "settings", "sweep")
+
+
+class StudyError(ValueError):
+    """A study that cannot be run as it is written."""
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """One run of a study."""
+
+    name: str
+    """of its folder"""
+    config: RunConfig
+    """with every choice made but the device, which is chosen where it runs"""
+    variant: str
+    """what it is of a sweep, such as weight=0.5; empty: no sweep"""
+
+
+def refuse_unknown(where: str, what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raise StudyError for the first name that is not allowed, naming the nearest."""
+    allowed = list(allowed)
+    for name in given:
+        if name not in allowed:
+            nearest = difflib.get_close_matches(name, allowed, 1, 0.0)[0]
+            raise StudyError(
+                f"{where}: got {what} {name!r}; the nearest is {nearest}. "
+                f"Allowed are {', '.join(allowed)}."
+            )
+
+
+def read_experiment(where: str, table: Any) -> Iterator[StudyRun]:
+    """The runs of one table; `where` begins every complaint."""
+    if not isinstance(table, dict):
+        raise StudyError(f"{where}: got {table!r}; begin it with a line [[experiments]].")
+    refuse_unknown(where, "key", table, KEYS)
+    missing = [key for key in REQUIRED if key not in table]
+    if missing:
+        raise StudyError(f"{where} lacks {' and '.join(missing)}; add {missing[0]} = ...")
+    base = RunConfig(world="", steps=_count(where, table["steps"]), shards=1)
+    base = _with_settings(where, base, _flat(where, "settings", table.get("settings", {})))
+    sweep = _flat(where, "sweep", table.get("sweep", {}))
+    for name, values in sweep.items():
+        if not isinstance(values, list) or not values:
+            raise StudyError(f"{where}: got sweep {name} = {values!r}; give a list of values.")
+    for world, treatment, agent in itertools.product(
+        _names(where, table, "worlds"),
+        _names(where, table, "treatments"),
+        _names(where, {"agents": ["a2c"], **table}, "agents"),
+    ):
+        for values in itertools.product(*sweep.values()):
+            chosen = dict(zip(sweep, values, strict=True))
+            variant = ", ".join(f"{name}={value}" for name, value in chosen.items())
+            varied = _with_settings(where, base, chosen)
+            for seed in _seeds(where, table["seeds"]):
+                who: dict[str, Any] = {"world": world, "treatment": treatment, "agent": agent}
+                yield _run(where, dataclasses.replace(varied, **who, seed=seed), variant)
+
+
+def _run(where: str, config: RunConfig, variant: str) -> StudyRun:
+    try:
+        resolved = dataclasses.replace(config, device="cpu").resolved()
+    except ValueError as error:
+        raise StudyError(f"{where}: {error}") from error
+    device = config.device
+    if device not in ("auto", "cpu", "cuda"):
+        raise StudyError(f"{where}: Got device {device!r}; choose auto, cpu or cuda.")
+    resolved = dataclasses.replace(resolved, device=device)
+    name = f"{resolved.name}-{variant}" if variant else resolved.name
+    return StudyRun(re.sub(r"[^\w.=+-]+", "-", name), resolved, variant)
+
+
+def _names(where: str, table: dict[str, Any], key: str) -> list[str]:
+    names = table[key]
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise StudyError(f'{where}: got {key} = {names!r}; give a list such as ["..."].')
+    return names
+
+
+def _count(where: str, given: Any) -> int:
+    try:
+        number = parse_count(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise StudyError(f"{where}: {error}") from error
+    if not fits(number, int) or number < 1:
+        raise StudyError(f"{where}: got steps = {given!r}; give a number from 1 up, or as '160M'.")
+    return int(number)
+
+
+def _seeds(where: str, given: Any) -> Iterable[int]:
+    if fits(given, int) and given >= 1:
+        return range(given)
+    if not isinstance(given, list) or not given or not all(fits(s, int) for s in given):
+        raise StudyError(
+            f"{where}: got seeds = {given!r}; give how many, such as 5 for 0 to 4, or a list."
+        )
+    return given
+
+
+def _flat(where: str, what: str, table: Any) -> dict[str, Any]:
+    """Settings by their full names: a2c.schedule."""
+    if not isinstance(table, dict):
+        raise StudyError(f"{where}: got {what} = {table!r}; give a table such as {{ tile = 8 }}.")
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        inner = value.items() if isinstance(value, dict) else ()
+        flat |= {f"{name}.{key}": each for key, each in inner} if inner else {name: value}
+    for name in flat:
+        if name in OWN_KEYS:
+            raise StudyError(f"{where}: got {name} in {what}; use {OWN_KEYS[name]} = ... instead.")
+    refuse_unknown(where, "setting", flat, SETTINGS)
+    return flat
+
+
+def _with_settings(where: str, config: RunConfig, settings: dict[str, Any]) -> RunConfig:
+    for name, value in settings.items():
+        try:
+            config = with_setting(config, name, value)
+        except ValueError as error:
+            raise StudyError(f"{where}: {error}") from error
+    return config

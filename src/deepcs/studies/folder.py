@@ -1,0 +1,161 @@
+"""A study's folder.
+
+study.json        what study it is: every run with all its settings
+runs/<run>/       ordinary run folders
+logs/<run>.log    what each run said
+failures.json     why runs failed, the last time they were tried
+at_once.json      how fast this machine is with several runs at a time
+report/           what `deepcs study report` makes of it
+lock              held by the process that runs the study; free when that process is gone
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from deepcs.runs.checkpoint import checkpoint_steps, write_whole
+from deepcs.runs.config import from_json, to_json
+from deepcs.runs.folder import RunFolder
+from deepcs.studies.experiment import StudyError, StudyRun
+from deepcs.studies.study import Study, differences
+
+FORMAT = 1
+BEFORE_STUDY = {"lock", ".study.json.new"}  # all that a study killed at its birth leaves
+
+
+class StudyFolder:
+    """The files of one study."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.report = self.path / "report"
+        self._lock: IO[bytes] | None = None
+
+    def run_path(self, run: StudyRun) -> Path:
+        return self.path / "runs" / run.name
+
+    def log_path(self, run: StudyRun) -> Path:
+        return self.path / "logs" / f"{run.name}.log"
+
+    def unfinished(self, study: Study) -> list[StudyRun]:
+        """Runs that have no checkpoint of their last step."""
+        return [run for run in study.runs if self.steps_saved(run) < run.config.steps]
+
+    def steps_saved(self, run: StudyRun) -> int:
+        """Steps of the run's newest checkpoint."""
+        steps = checkpoint_steps(RunFolder(self.run_path(run)).checkpoints)
+        return steps[-1] if steps else 0
+
+    def lock(self) -> None:
+        """Make this process the only one that runs the study, until it ends, however it ends."""
+        if self.path.is_dir() and not (self.path / "study.json").is_file():
+            foreign = set(os.listdir(self.path)) - BEFORE_STUDY
+            if foreign:
+                raise StudyError(
+                    f"{self.path} holds files that are not a study's ({min(foreign)}); "
+                    "give an empty or new --out."
+                )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = (self.path / "lock").open("ab")
+        except OSError as error:
+            raise StudyError(
+                f"{self.path} cannot be written ({error}); give another --out."
+            ) from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.close()
+            raise StudyError(
+                f"Another process is running the study in {self.path}; "
+                "wait for it, stop it, or give another --out."
+            ) from error
+        self._lock = file
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def take(self, study: Study) -> None:
+        """Make this the study's folder; one that it holds already may have grown, and only that."""
+        if (self.path / "study.json").is_file():
+            self._check_growth(self.read(), study)
+        content = {
+            "format": FORMAT,
+            "name": study.name,
+            "about": study.about,
+            "runs": [
+                {"name": run.name, "variant": run.variant, "config": to_json(run.config)}
+                for run in study.runs
+            ],
+        }
+        write_whole(self.path / "study.json", json.dumps(content, indent=1).encode())
+        for name in ("runs", "logs"):
+            (self.path / name).mkdir(exist_ok=True)
+
+    def _check_growth(self, before: Study, now: Study) -> None:
+        if before.name != now.name:
+            raise StudyError(
+                f"{self.path} holds the study {before.name}, not {now.name}; give another --out."
+            )
+        runs = {run.name: run for run in now.runs}
+        for old in before.runs:
+            if old.name not in runs:
+                raise StudyError(
+                    f"{self.path} holds the run {old.name}, which {now.name} no longer has; "
+                    "put it back, or give another --out."
+                )
+            new = runs[old.name].config
+            changed = [name for name in differences(old.config, new) if name != "steps"]
+            if changed:
+                raise StudyError(
+                    f"{self.path} holds the run {old.name} with another {', '.join(changed)}; "
+                    "change it back, or give another --out."
+                )
+            if new.steps < old.config.steps:
+                raise StudyError(
+                    f"{self.path} holds the run {old.name} with {old.config.steps:,} steps, more "
+                    f"than {new.steps:,}; give as many, or another --out."
+                )
+
+    def read(self) -> Study:
+        """The study that the folder holds."""
+        path = self.path / "study.json"
+        try:
+            saved = json.loads(path.read_bytes())
+            if saved["format"] != FORMAT:
+                raise StudyError(
+                    f"{path} is of format {saved['format']}, this deepcs reads {FORMAT}; "
+                    "use the version that wrote it."
+                )
+            runs = (
+                StudyRun(run["name"], from_json(run["config"]), run["variant"])
+                for run in saved["runs"]
+            )
+            return Study(saved["name"], saved["about"], tuple(runs))
+        except FileNotFoundError as error:
+            raise StudyError(
+                f"{self.path} holds no study; begin one with deepcs study run, or give its --out."
+            ) from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            if isinstance(error, StudyError):
+                raise
+            raise StudyError(
+                f"{path} is damaged ({error}); delete that file and run the study again."
+            ) from error
+
+    def failures(self) -> dict[str, str]:
+        """Why runs failed, by name, in the latest attempt."""
+        try:
+            found: dict[str, Any] = json.loads((self.path / "failures.json").read_bytes())
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def write_failures(self, failures: dict[str, str]) -> None:
+        write_whole(self.path / "failures.json", json.dumps(failures, indent=1).encode())

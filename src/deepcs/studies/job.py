@@ -1,0 +1,133 @@
+"""One run in a process of its own: `python -m deepcs.studies.job`, told what to do on its stdin.
+
+The pipe stays open. When the parent hangs up, on purpose or because it was killed, the run saves a
+checkpoint and ends: no run goes on unseen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from deepcs.runs.checkpoint import CheckpointError
+from deepcs.runs.config import RunConfig, from_json, to_json
+from deepcs.runs.folder import RunError
+from deepcs.runs.lease import LEASE_SECONDS, LeaseHeldError, Terms
+from deepcs.runs.train import StoppedError, train
+
+SPOKEN = (StoppedError, RunError, CheckpointError, LeaseHeldError)  # sentences, not accidents
+MARK = "deepcs: "  # before such a sentence
+PATIENCE = 2.0  # leases to wait for a folder whose owner is alive: it may be about to end
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to be done."""
+
+    config: RunConfig
+    out: Path
+    log: Path
+    """what it says is added here"""
+    workers: int = 1
+    """processes that emulate: with one run per core, no more than the run's own"""
+    lease_seconds: float = LEASE_SECONDS
+
+    def to_json(self) -> str:
+        paths = {"out": str(self.out.absolute()), "log": str(self.log.absolute())}
+        return json.dumps({**vars(self), **paths, "config": to_json(self.config)})
+
+    @classmethod
+    def from_json(cls, text: str) -> Job:
+        saved = json.loads(text)
+        config, out, log = from_json(saved["config"]), Path(saved["out"]), Path(saved["log"])
+        return cls(**{**saved, "config": config, "out": out, "log": log})
+
+
+class JobProcess:
+    """A job under way."""
+
+    def __init__(self, job: Job, folder: Path | None = None) -> None:
+        """folder: to run in, where `module:factory` is found; None: the current one."""
+        self._job = job
+        job.log.parent.mkdir(parents=True, exist_ok=True)
+        # Threads are the config's; what an engine sets for its own processes is not for ours.
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": str(job.config.threads),
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        with job.log.open("ab") as log:
+            self._log_began = log.tell()
+            self._popen = subprocess.Popen(
+                [sys.executable, "-m", "deepcs.studies.job"],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                cwd=folder,
+                start_new_session=True,  # Ctrl-C is the parent's, which hangs up then
+            )
+        self._hung_up = False
+        assert self._popen.stdin is not None
+        self._pipe = self._popen.stdin
+        with suppress(BrokenPipeError):
+            self._pipe.write(job.to_json().encode() + b"\n")
+            self._pipe.flush()
+
+    @property
+    def running(self) -> bool:
+        return self._popen.poll() is None
+
+    def hang_up(self) -> None:
+        """Let it save and end."""
+        self._hung_up = True
+        with suppress(BrokenPipeError):
+            self._pipe.close()
+
+    def failure(self) -> str | None:
+        """Wait for its end; why it failed, if it did: in one line."""
+        code = self._popen.wait()
+        self._pipe.close()
+        if code == 0 or (self._hung_up and code in (128 + signal.SIGTERM, -signal.SIGTERM)):
+            return None
+        with self._job.log.open("rb") as log:
+            log.seek(self._log_began)
+            lines = log.read().decode(errors="replace").strip().splitlines()
+        spoken = [line.removeprefix(MARK) for line in lines if line.startswith(MARK)]
+        if spoken:
+            return spoken[-1]
+        if code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        if code > 128:
+            return f"stopped by {signal.Signals(code - 128).name}, and saved"
+        return lines[-1] if lines else f"gone with code {code}"
+
+
+def _end_with_parent() -> None:
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> None:
+    """Do the job on stdin; exit code 0: finished, 128 + signal: stopped and saved, 1: failed."""
+    job = Job.from_json(sys.stdin.buffer.readline().decode())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    terms = Terms(job.lease_seconds, PATIENCE * job.lease_seconds)
+    try:
+        stopped_by = train(job.config, job.out, workers=job.workers, lease=terms)
+    except SPOKEN as error:
+        print(f"{MARK}{error}", file=sys.stderr)
+        sys.exit(1)
+    sys.exit(0 if stopped_by is None else 128 + stopped_by)
+
+
+if __name__ == "__main__":
+    main()

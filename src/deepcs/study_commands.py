@@ -1,0 +1,193 @@
+"""`deepcs study run` and `deepcs study status`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+from rich.console import Console
+from rich.live import Live
+
+from deepcs.cli import WIDTH
+from deepcs.runs.lease import LEASE_SECONDS
+from deepcs.runs.loop import Stop
+from deepcs.runs.train import stopping_on_signals
+from deepcs.studies.at_once import runs_at_once
+from deepcs.studies.experiment import StudyError
+from deepcs.studies.folder import StudyFolder
+from deepcs.studies.job import Job
+from deepcs.studies.local import run_jobs
+from deepcs.studies.ray_engine import Cluster
+from deepcs.studies.status import look, status_table, summary
+from deepcs.studies.study import Study, load_study, study_name
+
+StudyName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")]
+LIVE_SECONDS = 2.0  # between looks at the runs' folders
+PLAIN_SECONDS = 20.0  # between lines where there is no terminal
+
+
+def study_folder(study: str, out: Path | None) -> StudyFolder:
+    """The folder given, or studies/ and the study's name."""
+    return StudyFolder(out or Path("studies") / study_name(study))
+
+
+@dataclass(frozen=True)
+class Run:
+    """Run a study: all its runs that are not finished.
+
+    Run it again to go on. A study may grow in between, by more runs or more steps: finished runs
+    then go on under the new total, as deepcs resume --steps does. Nothing else about it may change.
+    """
+
+    study: StudyName
+    """demo, laptop, paper, or the path of a .toml file"""
+    out: Path | None = None
+    """folder of the study; by default studies/ and its name"""
+    engine: Literal["local", "ray"] = "local"
+    """local: this machine; ray: a Ray cluster whose nodes share the folder's storage"""
+    at_once: int | None = None
+    """local: runs at a time; None: measured, in half a minute, as what is fastest here"""
+    address: str | None = None
+    """ray: auto, or HOST:PORT of the cluster; None: a Ray of this machine alone"""
+    cpus_per_run: int = 1
+    """ray: cores that a run is given"""
+    gpus_per_run: float = 0.0
+    """ray: GPUs that a run is given, or a share of one"""
+    retries: int = 10
+    """ray: times that a run is tried again after its node was lost"""
+    lease_seconds: float = LEASE_SECONDS
+    """a process that has not been heard of for this long may be replaced by another"""
+
+    def run(self) -> None:
+        self._check()
+        study, folder = load_study(self.study), study_folder(self.study, self.out)
+        folder.lock()
+        try:
+            folder.take(study)
+            with stopping_on_signals() as stop:
+                failures = self._run(study, folder, stop)
+        finally:
+            folder.unlock()
+        self._finish(study, folder, failures, stop.signal)
+
+    def _check(self) -> None:
+        """Refuse what the engine has no use for."""
+        if self.at_once is not None and self.at_once < 1:
+            raise StudyError(f"Got --at-once {self.at_once}; give a whole number from 1 up.")
+        if self.cpus_per_run < 1 or self.gpus_per_run < 0 or self.retries < 0:
+            raise StudyError(
+                f"Got {self.cpus_per_run} cpus and {self.gpus_per_run} gpus per run and "
+                f"{self.retries} retries; give at least 1, 0 and 0."
+            )
+        if not self.lease_seconds > 0:
+            raise StudyError(f"Got --lease-seconds {self.lease_seconds}; give more than 0.")
+        if self.engine == "ray" and self.at_once is not None:
+            raise StudyError("Got --at-once with --engine ray; use --cpus-per-run there.")
+        if self.engine == "local" and self.address is not None:
+            raise StudyError("Got --address without a cluster; add --engine ray.")
+
+    def _run(self, study: Study, folder: StudyFolder, stop: Stop) -> dict[str, str]:
+        """Do what is unfinished; returns why runs failed, by name."""
+        failures: dict[str, str] = {}
+        folder.write_failures(failures)
+        unfinished = folder.unfinished(study)
+        workers = self.cpus_per_run if self.engine == "ray" else 1
+        jobs = [
+            Job(run.config, folder.run_path(run), folder.log_path(run), workers, self.lease_seconds)
+            for run in unfinished
+        ]
+
+        def failed(job: Job, reason: str) -> None:
+            failures[job.out.name] = reason
+            folder.write_failures(failures)
+
+        if self.engine == "ray":
+            cluster = Cluster(self.address, self.cpus_per_run, self.gpus_per_run, self.retries)
+            with _showing(study, folder) as show:
+                cluster.run_jobs(jobs, failed=failed, show=show, stop=stop)
+        else:
+            at_once = self.at_once or self._measured(study, folder, len(jobs))
+            with _showing(study, folder) as show:
+                run_jobs(jobs, failed=failed, show=show, stop=stop, at_once=at_once)
+        return failures
+
+    def _measured(self, study: Study, folder: StudyFolder, unfinished: int) -> int:
+        """Runs at a time that make this machine fastest."""
+        if unfinished < 2:
+            return 1
+        print("Measuring how many runs at a time are fastest here ...", flush=True)
+        measured = runs_at_once([run.config for run in study.runs], folder.path / "at_once.json")
+        print(measured, flush=True)
+        return measured.best
+
+    def _finish(
+        self, study: Study, folder: StudyFolder, failures: dict[str, str], signal: int | None
+    ) -> None:
+        """Say what came of it and what to do next; exits with code 1 if a run failed."""
+        print(f"{study.name}: {summary(look(folder, study.runs))}")
+        for name, reason in failures.items():
+            log = folder.path / "logs" / f"{name}.log"
+            print(f"deepcs: {name} failed: {reason} (its log: {log})", file=sys.stderr)
+        out = "" if self.out is None else f" --out {self.out}"
+        if signal is not None:
+            print(f"Stopped and saved. Go on with: deepcs study run {self.study}{out}")
+            sys.exit(128 + signal)
+        if failures:
+            sys.exit(1)
+        print(f"Done: {folder.path}. See what it shows: deepcs study report {self.study}{out}")
+
+
+@contextmanager
+def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
+    """A table of the running runs, redrawn in place; a line now and then elsewhere."""
+    console = Console()
+    following = [time.monotonic() + LIVE_SECONDS]
+
+    def due(seconds: float) -> bool:
+        if time.monotonic() < following[0]:
+            return False
+        following[0] = time.monotonic() + seconds
+        return True
+
+    if not console.is_terminal:
+
+        def say() -> None:
+            if due(PLAIN_SECONDS):
+                print(f"{study.name}: {summary(look(folder, study.runs))}", flush=True)
+
+        yield say
+        return
+    with Live(console=console, transient=True) as live:
+
+        def draw() -> None:
+            if due(LIVE_SECONDS):
+                live.update(status_table(study.name, look(folder, study.runs), "running"))
+
+        yield draw
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where the runs of a study stand, also while another process runs it."""
+
+    study: StudyName
+    """demo, laptop, paper, or the path of a .toml file"""
+    out: Path | None = None
+    """folder of the study; by default studies/ and its name"""
+
+    def run(self) -> None:
+        folder = study_folder(self.study, self.out)
+        study = folder.read()
+        console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
+        statuses = look(folder, study.runs)
+        console.print(status_table(study.name, statuses))
+        for each in statuses:
+            if each.state == "failed":
+                log = folder.log_path(each.run)
+                console.print(f"{each.run.name} failed: {each.reason} ({log})", soft_wrap=True)
