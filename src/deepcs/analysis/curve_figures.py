@@ -1,0 +1,240 @@
+"""Learning curves as in the paper: medians, quartiles, extremes, and bars beneath them where a
+difference is significant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from deepcs.analysis.drawing import Drawing
+from deepcs.analysis.groups import Group, common_grid, named
+from deepcs.analysis.published import TEN_GAMES
+from deepcs.analysis.scores import FIRST_ROOM, reached
+from deepcs.analysis.statistics import Bands, Comparison, bands, compare
+from deepcs.analysis.style import (
+    FAINT,
+    PALE,
+    Look,
+    file_name,
+    from_zero,
+    legend_above,
+    new_figure,
+    shorten_ticks,
+    spaced,
+    styled,
+)
+from deepcs.analysis.tables import Cell, Column, Table, probability_text, words
+
+ALPHA = 0.05
+LIGHT = 0.35  # opacity of a bar that Holm's correction takes away
+MEASURES = {"score": "Game score", "intrinsic": "Intrinsic reward"}
+LINES = "Lines are medians over runs, shaded areas quartiles, dotted lines minima and maxima."
+BARS = (
+    "Bars beneath: where a two-tailed Mann–Whitney U test gives p < 0.05 at that step after Holm's "
+    "correction over all steps (dark), or only before it (light)."
+)
+Pair = tuple[Group, Group | None]
+"""ours, and what it is compared with, if anything"""
+
+STEP, N = Column("step"), Column("n")
+BAND_COLUMNS = tuple(map(Column, ("median", "lower quartile", "upper quartile", "min", "max")))
+P_COLUMNS = (
+    *(Column("U"), Column("p", probability_text), Column("p corrected", probability_text)),
+    *(Column("effect"), Column("smallest p", probability_text)),
+)
+
+
+def curve_figures(groups: Sequence[Group]) -> Iterator[Drawing]:
+    """Every figure of learning curves that a world's groups allow."""
+    agents = list(dict.fromkeys(group.config.agent for group in groups))
+    for agent in agents:
+        yield from _agent_figures([g for g in groups if g.config.agent == agent])
+    if len(agents) > 1:
+        yield from _agents_figure(groups)
+    if groups and groups[0].world == "MontezumaRevenge":
+        yield from _first_room_figure([g for g in groups if g.config.agent == agents[0]])
+
+
+def _agent_figures(groups: Sequence[Group]) -> Iterator[Drawing]:
+    """DeepCS against A2C, and against all other treatments."""
+    world, agent = groups[0].world, groups[0].config.agent
+    suffix = "" if agent == "a2c" else f"-{agent}"
+    by_treatment = {group.config.treatment: group for group in groups}
+    ours = by_treatment.get("deepcs", groups[0])
+    others = [group for group in groups if group is not ours]
+    plain = [group for group in others if group.config.treatment == "a2c"]
+    if plain:
+        title = f"{spaced(world)}: {ours.label} against {plain[0].label}"
+        yield draw_curves(f"{file_name(world)}-main{suffix}", title, [(ours, plain[0])])
+    if len(others) > len(plain):
+        title = f"{spaced(world)}: {ours.label} and its controls"
+        pairs = [(ours, other) for other in others]
+        yield draw_curves(f"{file_name(world)}-controls{suffix}", title, pairs)
+    if not others and world not in TEN_GAMES:
+        title = f"{spaced(world)}: {ours.label}"
+        yield draw_curves(f"{file_name(world)}-main{suffix}", title, [(ours, None)])
+
+
+def _agents_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
+    """The same treatments with ACKTR and with A2C beneath."""
+    found = {(group.config.treatment, group.config.agent): group for group in groups}
+    pairs: list[Pair] = [
+        (group, found[treatment, "a2c"])
+        for (treatment, agent), group in found.items()
+        if agent == "acktr" and (treatment, "a2c") in found
+    ]
+    if pairs:
+        world = groups[0].world
+        title = f"{spaced(world)}: ACKTR against A2C"
+        yield draw_curves(f"{file_name(world)}-acktr-against-a2c", title, pairs)
+
+
+def _first_room_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
+    """Only runs that leave Montezuma's first room, of the treatments that are paid to (S4)."""
+    kept, told = [], []
+    for group in groups:
+        if group.config.treatment_settings.paid:
+            left = reached([run.score for run in group.runs])
+            runs = [run for run, has_left in zip(group.runs, left, strict=True) if has_left]
+            told.append(f"{len(runs)} of {len(group.runs)} runs of {group.label}")
+            group = Group(group.config, group.variant, len(group.runs), tuple(runs))
+        kept.append(group)
+    ours = [group for group in kept if group.runs and group.config.treatment == "deepcs"]
+    others = [group for group in kept if group.runs and group not in ours]
+    if ours and others:
+        lead = (
+            f"Only runs whose curve reaches {FIRST_ROOM} points at some time, which takes leaving "
+            f"the first room: {', '.join(told)}. Treatments that are not paid are shown whole."
+        )
+        title = "Montezuma's Revenge: runs that leave the first room"
+        name = f"{file_name(groups[0].world)}-first-room"
+        yield draw_curves(name, title, [(ours[0], other) for other in others], lead)
+
+
+@styled
+def draw_curves(name: str, title: str, pairs: Sequence[Pair], lead: str = "") -> Drawing:
+    """Score and intrinsic reward of all groups in `pairs`, with a row of bars for each pair."""
+    groups = list(dict.fromkeys(group for pair in pairs for group in pair if group is not None))
+    compared = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
+    grid = common_grid(groups)
+    bar_height = 0.2 * len(compared)
+    figure = new_figure(2.95 + bar_height + 0.18 * (len(groups) > 4))
+    legend_above(figure, [handle(group) for group in groups], spaced(groups[0].world))
+    panels = figure.subplots(
+        *(1 + bool(compared), 2),
+        sharex=True,
+        squeeze=False,
+        height_ratios=[2.2, bar_height] if compared else [1],
+    )
+    curves: list[list[Cell]] = []
+    tests: list[list[Cell]] = []
+    for panel, (measure, heading) in enumerate(MEASURES.items()):
+        above = panels[0][panel]
+        above.set_title(heading)
+        above.set_xlim(0, grid[-1])
+        above.grid(axis="y")
+        values = {group: group.aligned(measure, grid) for group in groups}
+        for group in reversed(groups):  # the first lies on top
+            band = bands(values[group])
+            draw_bands(above, grid, band, group.look)
+            curves += _curve_rows(heading, group, grid, band)
+        shorten_ticks(above)
+        from_zero(above)
+        comparisons = [compare(values[ours], values[theirs]) for ours, theirs in compared]
+        if compared:
+            draw_bars(panels[1][panel], grid, compared, comparisons, labelled=panel == 0)
+        for (ours, theirs), test in zip(compared, comparisons, strict=True):
+            tests += _test_rows(heading, ours, theirs, grid, test)
+        panels[-1][panel].set_xlabel("training steps")
+    data = [Table(name, title, (words("measure"), words("group"), STEP, N, *BAND_COLUMNS), curves)]
+    if compared:
+        columns = words("measure"), words("ours"), words("theirs"), STEP, N, Column("m")
+        data.append(Table(f"{name}-significance", title, (*columns, *P_COLUMNS), tests))
+    caption = " ".join(filter(None, (lead, _counts(groups), LINES, BARS if compared else "")))
+    return Drawing(name, title, caption, figure, tuple(data))
+
+
+def handle(group: Group) -> Line2D:
+    """The group's entry in a legend, with its n."""
+    look = group.look
+    return Line2D([], [], color=look.colour, linestyle=look.line, label=named(group))
+
+
+def draw_bands(axes: Axes, grid: np.ndarray, band: Bands, look: Look) -> None:
+    """One group: the median's line, the quartiles' area, dotted extremes."""
+    axes.fill_between(grid, band.low, band.high, color=look.colour, alpha=0.18, linewidth=0)
+    for extreme in (band.least, band.most):
+        axes.plot(grid, extreme, ":", color=look.colour, linewidth=0.9, alpha=0.9)
+    axes.plot(grid, band.median, look.line, color=look.colour, label=look.label)
+
+
+def spans(mask: np.ndarray, grid: np.ndarray) -> list[tuple[float, float]]:
+    """(start, width) of each stretch of steps where the mask holds; a point speaks for the steps
+    since the one before it."""
+    edges = np.concatenate(([0], grid))
+    padded = np.concatenate(([False], mask, [False])).astype(np.int8)
+    begins, ends = np.flatnonzero(np.diff(padded) == 1), np.flatnonzero(np.diff(padded) == -1)
+    return [
+        (float(edges[b]), float(edges[e] - edges[b])) for b, e in zip(begins, ends, strict=True)
+    ]
+
+
+def draw_bars(
+    axes: Axes,
+    grid: np.ndarray,
+    pairs: Sequence[tuple[Group, Group]],
+    tests: Sequence[Comparison],
+    *,
+    labelled: bool,
+) -> None:
+    """A row a pair: dark where p < 0.05 after Holm's correction, light where only before it."""
+    same = len({ours for ours, _ in pairs}) == 1
+    labels = [
+        f"vs {theirs.label}" if same else f"{ours.label} vs {theirs.label}"
+        for ours, theirs in pairs
+    ]
+    for row, ((_, theirs), test) in enumerate(zip(pairs, tests, strict=True)):
+        colour, place = theirs.look.colour, (row - 0.3, 0.6)
+        light, dark = test.p < ALPHA, test.corrected < ALPHA
+        axes.broken_barh(spans(light & ~dark, grid), place, color=colour, alpha=LIGHT, linewidth=0)
+        axes.broken_barh(spans(dark, grid), place, color=colour, linewidth=0)
+        if light.any() or np.any(test.smallest_p < ALPHA):
+            axes.axhline(row, color=PALE, linewidth=0.6, zorder=0)
+        else:
+            text = "too few runs for p < 0.05"
+            axes.text(grid[-1] / 2, row, text, color=FAINT, ha="center", va="center")
+    axes.set_ylim(len(pairs) - 0.4, -0.6)
+    axes.set_yticks(range(len(pairs)), labels if labelled else [""] * len(pairs))
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def _counts(groups: Sequence[Group]) -> str:
+    """n of every group, and how many runs are still under way."""
+    parts = []
+    for group in groups:
+        part = named(group)
+        under_way = len(group.runs) - len(group.finished)
+        parts.append(part[:-1] + f", {under_way} unfinished)" if under_way else part)
+    return f"{', '.join(parts)}."
+
+
+def _curve_rows(heading: str, group: Group, grid: np.ndarray, band: Bands) -> list[list[Cell]]:
+    columns = band.runs, band.median, band.low, band.high, band.least, band.most
+    return [
+        [heading, group.label, int(step), *(number.item() for number in numbers)]
+        for step, *numbers in zip(grid, *columns, strict=True)
+    ]
+
+
+def _test_rows(
+    heading: str, ours: Group, theirs: Group, grid: np.ndarray, test: Comparison
+) -> list[list[Cell]]:
+    columns = test.n, test.m, test.u, test.p, test.corrected, test.effect, test.smallest_p
+    return [
+        [heading, ours.label, theirs.label, int(step), *(number.item() for number in numbers)]
+        for step, *numbers in zip(grid, *columns, strict=True)
+    ]

@@ -1,0 +1,234 @@
+"""A study's runs as the figures need them: grouped by all but their seed, reduced to what is drawn.
+
+A run is read once and most of it let go at once, so that a hundred runs of 160 million steps fit
+into memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from deepcs.analysis.scores import final_score
+from deepcs.analysis.statistics import POINTS, align, step_grid
+from deepcs.analysis.style import Look, file_name, look
+from deepcs.curiosity.grid import Room, Tile
+from deepcs.runs.config import RunConfig
+from deepcs.runs.folder import RunError, RunFolder, parse_room, read_visits
+from deepcs.runs.load import count_room_orders, read_curve
+from deepcs.studies.experiment import StudyRun
+from deepcs.studies.study import Study
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What one run has shown so far."""
+
+    name: str
+    path: Path
+    config: RunConfig
+    versions: dict[str, str]
+    steps: np.ndarray
+    """steps at which its curve was logged, (rows,)"""
+    score: np.ndarray
+    """each actor's latest game, averaged, (rows,)"""
+    intrinsic: np.ndarray
+    """the same of the intrinsic reward, (rows,)"""
+    seconds: float
+    """time spent training"""
+    finished: bool
+    room_orders: Counter[tuple[Room, ...]]
+    """games by the rooms they visited, in order of first entry"""
+    visits: Counter[Tile]
+    """how often each tile was entered, over all of training"""
+
+    @property
+    def last_step(self) -> int:
+        return int(self.steps[-1])
+
+    @property
+    def cores(self) -> int:
+        """Cores that it computes on."""
+        return self.config.shards * self.config.threads
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Runs that differ in nothing but their seed."""
+
+    config: RunConfig
+    """of the first of them"""
+    variant: str
+    """what of a sweep they are; empty: none"""
+    planned: int
+    """runs that the study asks for"""
+    runs: tuple[RunResult, ...]
+    """those that have logged anything"""
+
+    @property
+    def world(self) -> str:
+        return self.config.world
+
+    @property
+    def look(self) -> Look:
+        return look(self.config.treatment, self.config.agent)
+
+    @property
+    def label(self) -> str:
+        return f"{self.look.label}, {self.variant}" if self.variant else self.look.label
+
+    @property
+    def slug(self) -> str:
+        """For the names of files."""
+        return file_name(f"{self.world} {self.label}")
+
+    @property
+    def finished(self) -> tuple[RunResult, ...]:
+        return tuple(run for run in self.runs if run.finished)
+
+    def final_scores(self) -> np.ndarray:
+        """Score at the end of each finished run that ended a game, (n,)."""
+        scores = [final_score(run.steps, run.score) for run in self.finished]
+        return np.array([score for score in scores if not math.isnan(score)], np.float64)
+
+    def aligned(self, measure: str, grid: np.ndarray) -> np.ndarray:
+        """`score` or `intrinsic` of every run on common steps, (runs, points)."""
+        values = [run.score if measure == "score" else run.intrinsic for run in self.runs]
+        return align([run.steps for run in self.runs], values, grid)
+
+
+def tally(have: int, planned: int) -> str:
+    """`5`, or `3 of 5` where some are missing."""
+    return str(have) if have == planned else f"{have} of {planned}"
+
+
+def counted(have: int, planned: int) -> str:
+    """`n = 5`, or `n = 3 of 5`."""
+    return f"n = {tally(have, planned)}"
+
+
+def named(group: Group) -> str:
+    """The group's label with its n, as legends have it."""
+    return f"{group.label} ({counted(len(group.runs), group.planned)})"
+
+
+def common_grid(groups: Sequence[Group]) -> np.ndarray:
+    """Steps at which groups are compared: no more of them than the runs have logged rows.
+
+    Finer than the log, equal neighbours would be tested twice, and Holm's correction would
+    punish every test for it.
+    """
+    runs = [run for group in groups for run in group.runs]
+    last = max(group.config.steps for group in groups)
+    return step_grid(last, min(POINTS, last, max(len(run.steps) for run in runs)))
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that a study has to show."""
+
+    study: Study
+    folder: Path
+    groups: tuple[Group, ...]
+    """in the study's order; those without any run too"""
+    problems: tuple[str, ...]
+    """a sentence for each run that could not be read"""
+
+    @property
+    def worlds(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(group.world for group in self.groups))
+
+    def of(self, world: str) -> list[Group]:
+        """Groups of a world that have data and belong to no sweep."""
+        return [g for g in self.groups if g.world == world and g.runs and not g.variant]
+
+    @property
+    def planned(self) -> int:
+        return sum(group.planned for group in self.groups)
+
+    @property
+    def finished(self) -> int:
+        return sum(len(group.finished) for group in self.groups)
+
+
+def collect(study: Study, folder: Path) -> Results:
+    """Read every run of a study that is there; raises RunError if none is finished."""
+    members: dict[tuple[str, str, str, str], list[StudyRun]] = {}
+    for run in study.runs:
+        config = run.config
+        key = config.world, config.treatment, config.agent, run.variant
+        members.setdefault(key, []).append(run)
+    problems: list[str] = []
+    groups = []
+    for (*_, variant), runs in members.items():
+        found = []
+        for run in runs:
+            try:
+                result = read_result(folder / "runs" / run.name, run.config)
+            except RunError as error:
+                problems.append(str(error))
+                continue
+            if result is not None:
+                found.append(result)
+        groups.append(Group(runs[0].config, variant, len(runs), tuple(found)))
+    results = Results(study, folder, tuple(groups), tuple(problems))
+    if not results.finished:
+        raise RunError(
+            f"No run of study {study.name} is finished in {folder}"
+            + (f" ({problems[0]})" if problems else "")
+            + f"; finish some with: deepcs study run {study.name}."
+        )
+    return results
+
+
+def read_result(path: Path, wanted: RunConfig) -> RunResult | None:
+    """A run's results so far; None if it has not begun to log. `wanted`: as the study has it."""
+    folder = RunFolder(path)
+    if not folder.holds_run:
+        return None
+    saved = folder.read_config()
+    curve = read_curve(path)
+    if not len(curve["step"]):
+        return None
+    return RunResult(
+        path.name,
+        path,
+        saved.config,
+        saved.versions,
+        curve["step"],
+        curve["score"],
+        curve["intrinsic"],
+        float(curve["seconds"][-1]),
+        bool(curve["step"][-1] >= wanted.whole_updates(wanted.steps)),
+        count_room_orders(path),
+        total_visits(path / "visits.npz"),
+    )
+
+
+def total_visits(path: Path) -> Counter[Tile]:
+    """How often each tile was entered, over all intervals of a visits.npz."""
+    if not path.is_file():
+        return Counter()
+    columns, rooms = read_visits(path)
+    if not len(columns["entries"]):
+        return Counter()
+    places = [columns[name] for name in ("room", "row", "column")]
+    least = [int(place.min()) for place in places]
+    shape = [int(place.max()) - low + 1 for place, low in zip(places, least, strict=True)]
+    flat = np.ravel_multi_index(
+        [place - low for place, low in zip(places, least, strict=True)], shape
+    )
+    entered, which = np.unique(flat, return_inverse=True)
+    totals = np.bincount(which, weights=columns["entries"])
+    found: Counter[Tile] = Counter()
+    for tile, total in zip(entered, totals, strict=True):
+        room, row, column = (
+            int(i) + low for i, low in zip(np.unravel_index(tile, shape), least, strict=True)
+        )
+        found[parse_room(rooms[room]), row, column] = int(total)
+    return found

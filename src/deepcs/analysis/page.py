@@ -1,0 +1,137 @@
+"""The report as one HTML file that needs nothing beside itself: pictures are inside it."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deepcs.analysis.drawing import Drawing
+from deepcs.analysis.tables import Table, to_html
+
+LARGEST_SVG = 400_000  # bytes; a figure beyond that is shown as PNG
+
+STYLE = """
+:root { --ink: #222; --faint: #666; --line: #ddd; --accent: #0072b2; }
+* { box-sizing: border-box; }
+body { margin: 0; color: var(--ink); background: #fff; line-height: 1.5;
+  font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+main, header, nav { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; }
+header { padding-top: 2.5rem; }
+h1 { font-size: 2rem; margin: 0 0 .25rem; line-height: 1.2; }
+h2 { font-size: 1.4rem; margin: 3rem 0 1rem; padding-top: 1rem; border-top: 2px solid var(--ink); }
+h3 { font-size: 1.05rem; margin: 2.25rem 0 .5rem; }
+p { max-width: 48rem; }
+a { color: var(--accent); }
+nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; padding: 0; }
+.about { color: var(--faint); margin-top: 0; }
+.partial { border-left: 4px solid #e69f00; background: #fff8e6; padding: .6rem 1rem; }
+.partial ul { margin: .4rem 0 0; padding-left: 1.2rem; }
+figure { margin: 0 0 2.5rem; }
+figure img { display: block; width: 100%; height: auto; }
+figcaption, .note { color: var(--faint); font-size: .875rem; max-width: 54rem; }
+figcaption { margin-top: .6rem; }
+.files { white-space: nowrap; }
+.scroll { overflow-x: auto; margin-top: 1.5rem; }
+table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: 600; font-size: 1rem; padding-bottom: .4rem; }
+th, td { padding: .25rem .6rem; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); }
+th { border-bottom: 2px solid var(--ink); vertical-align: bottom; }
+.n { text-align: right; white-space: nowrap; }
+.strong td { font-weight: 600; }
+.videos { display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 1rem; }
+video { width: 100%; background: #111; }
+@media print {
+  nav, .files, .videos { display: none; }
+  body { font-size: 10pt; }
+  main, header { max-width: none; padding: 0; }
+  figure, tr { break-inside: avoid; }
+  h2, h3 { break-after: avoid; }
+  .scroll { overflow: visible; }
+  table { font-size: 7.5pt; }
+  th, td { padding: .15rem .3rem; }
+}
+"""
+
+
+@dataclass
+class Section:
+    """A part of the page, reached from the top by its name."""
+
+    name: str
+    title: str
+    parts: list[str] = field(default_factory=list)
+    """HTML"""
+
+
+def figure_html(drawing: Drawing, folder: Path) -> str:
+    """The figure inside the page, its caption, and links to its files beside the page."""
+    svg, png = (folder / "figures" / f"{drawing.name}.{kind}" for kind in ("svg", "png"))
+    path, kind = (svg, "svg+xml") if svg.stat().st_size <= LARGEST_SVG else (png, "png")
+    picture = base64.b64encode(path.read_bytes()).decode()
+    width = float(drawing.figure.get_figwidth()) / 7
+    files = [("PNG", f"figures/{png.name}"), ("SVG", f"figures/{svg.name}")]
+    files += [("CSV", f"data/{table.name}.csv") for table in drawing.data]
+    links = " · ".join(f'<a href="{html.escape(to)}">{name}</a>' for name, to in files)
+    title = html.escape(drawing.title)
+    return (
+        f'<figure id="{html.escape(drawing.name)}"><h3>{title}</h3>'
+        f'<img alt="{title}" style="max-width: {min(100 * width, 100):.0f}%" '
+        f'src="data:image/{kind};base64,{picture}">'
+        f'<figcaption>{html.escape(drawing.caption)} <span class="files">{links}</span>'
+        "</figcaption></figure>"
+    )
+
+
+def table_html(table: Table) -> str:
+    """The table, and links to its files beside the page."""
+    links = " · ".join(
+        f'<a href="tables/{html.escape(table.name)}.{kind}">{name}</a>'
+        for kind, name in (("md", "Markdown"), ("csv", "CSV"), ("tex", "LaTeX"))
+    )
+    return f'{to_html(table)}<p class="note files">{links}</p>'
+
+
+def videos_html(videos: Sequence[tuple[str, str]]) -> str:
+    """Players of (what it shows, path from the page)."""
+    players = "".join(
+        f'<figure><video controls preload="none" src="{html.escape(path)}"></video>'
+        f'<figcaption>{html.escape(what)} <a href="{html.escape(path)}">MP4</a></figcaption>'
+        "</figure>"
+        for what, path in videos
+    )
+    return f'<h3>Videos</h3><div class="videos">{players}</div>'
+
+
+def list_html(lines: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in lines)}</ul>"
+
+
+def partial_html(summary: str, problems: Sequence[str]) -> str:
+    """A word of warning above everything else."""
+    listed = list_html(problems) if problems else ""
+    return f'<div class="partial"><strong>Partial.</strong> {html.escape(summary)}{listed}</div>'
+
+
+def page_html(title: str, about: str, top: str, sections: Sequence[Section]) -> str:
+    """The whole page; `top`: HTML that stands before the sections."""
+    shown = [section for section in sections if section.parts]
+    links = "".join(
+        f'<li><a href="#{html.escape(s.name)}">{html.escape(s.title)}</a></li>' for s in shown
+    )
+    body = "\n".join(
+        f'<section id="{html.escape(s.name)}"><h2>{html.escape(s.title)}</h2>\n'
+        + "\n".join(s.parts)
+        + "</section>"
+        for s in shown
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f'<header><h1>{html.escape(title)}</h1><p class="about">{html.escape(about)}</p>{top}'
+        f"</header>\n<nav><ul>{links}</ul></nav>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )

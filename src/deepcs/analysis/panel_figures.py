@@ -1,0 +1,210 @@
+"""One game of an agent in pictures: the screen, the curiosity grid, the map of where it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+
+from deepcs.analysis.drawing import Drawing
+from deepcs.analysis.groups import Group
+from deepcs.analysis.map_figures import PYRAMID, draw_map, extent_of
+from deepcs.analysis.style import WIDTH, file_name, new_figure, spaced, styled
+from deepcs.analysis.tables import Cell, Column, Table, words
+from deepcs.curiosity.explorer import Explorer
+from deepcs.curiosity.games import find_game
+from deepcs.curiosity.grid import CuriosityGrid, Tile
+from deepcs.envs.make import make_actor
+from deepcs.envs.seats import Env
+from deepcs.runs.evaluate import EVALUATION_SEED
+from deepcs.runs.folder import room_text
+from deepcs.runs.load import Agent
+from deepcs.runs.overlay import draw_grid_over
+from deepcs.runs.record import FilmedActor
+from deepcs.runs.video import enlarge_game, is_broad
+
+MAX_STEPS = 4_500  # five minutes of play
+FRAMES = 4  # raw ones to a step
+PANEL = 1.65  # inches: the height of a game's picture
+MAP_SHARE = 2.25  # of that, the width of the map
+STRIP = (0.0, 0.25, 0.5, 0.75, 1.0)  # moments of the strip, as shares of the tiles touched
+
+
+@dataclass(frozen=True)
+class Played:
+    """A game that was played, and can be again."""
+
+    seed: int
+    actions: list[int]
+    new_tiles: list[int]
+    """steps after which a tile had been touched for the first time; the start tile's is 0"""
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What a step of a game looks like."""
+
+    step: int
+    score: float
+    picture: np.ndarray
+    """the game with touched tiles tinted, enlarged: uint8 (height, width, 3)"""
+    plane: np.ndarray
+    """the curiosity grid, as the network sees it: uint8 (height, width)"""
+    touched: Counter[Tile]
+    """each tile touched so far, once"""
+
+
+def play(agent: Agent, seed: int = EVALUATION_SEED) -> Played:
+    """One game, unseen."""
+    played = Played(seed, [], [])
+    rng = np.random.default_rng(seed)
+    touched: set[Tile] = set()
+    for step, (env, observation, _, over) in enumerate(_steps(agent, seed, played.actions)):
+        here = _explorer(env).grid.here
+        if here is not None and here not in touched:
+            touched.add(here)
+            played.new_tiles.append(step)
+        if not over and step < MAX_STEPS:
+            played.actions.append(int(agent.act(observation[None], rng)[0]))
+    return played
+
+
+def look_at(agent: Agent, played: Played, steps: Sequence[int]) -> list[Moment]:
+    """The same game again, and how it looks after some of its steps."""
+    moments: list[Moment] = []
+    touched: Counter[Tile] = Counter()
+    for step, (env, _, score, _) in enumerate(_steps(agent, played.seed, played.actions)):
+        explorer = _explorer(env)
+        if explorer.grid.here is not None:
+            touched[explorer.grid.here] = 1
+        if step in steps:
+            picture = enlarge_game(np.asarray(env.render()))
+            game, grid, player = find_game(agent.config.world), explorer.grid, explorer.position
+            if game is not None and isinstance(grid, CuriosityGrid) and player is not None:
+                draw_grid_over(picture, game, grid, player)
+            moments.append(Moment(step, score, picture, explorer.plane.copy(), touched.copy()))
+    return moments
+
+
+def _steps(
+    agent: Agent, seed: int, actions: list[int]
+) -> Iterator[tuple[Env, np.ndarray, float, bool]]:
+    """The world, what it shows, the score, and whether the game is over: at first, and after each
+    action, of which more may be appended on the way."""
+    env = _make_world(agent)
+    score, step = 0.0, 0
+    try:
+        observation, _ = env.reset(seed=seed)
+        over = False
+        yield env, np.asarray(observation), score, over
+        while step < len(actions) and not over:
+            observation, reward, terminated, truncated, info = env.step(np.int64(actions[step]))
+            score += float(info.get("game_reward", reward))
+            step, over = step + 1, terminated or truncated
+            yield env, np.asarray(observation), score, over
+    finally:
+        env.close()
+
+
+def _make_world(agent: Agent) -> Env:
+    """One actor as the agent knows it, that can be looked at; its grid starts empty."""
+    world, settings = agent.config.world, agent.config.actor_settings()
+    if settings["lifetime"] == "never":
+        settings["lifetime"] = "game"
+    if find_game(world) is not None:
+        return FilmedActor(world, render_mode="rgb_array", **settings)
+    return make_actor(world, render_mode="rgb_array", **settings)
+
+
+def _explorer(env: Env) -> Explorer:
+    explorer: Explorer = env.get_wrapper_attr("explorer")
+    return explorer
+
+
+@styled
+def draw_panel(group: Group, agent: Agent, played: Played) -> Drawing:
+    """The game, the grid and, in MontezumaRevenge, the map, at the last new tile of a game."""
+    world = group.world
+    (moment,) = look_at(agent, played, played.new_tiles[-1:])
+    has_map = world == "MontezumaRevenge"
+    height, width = moment.picture.shape[:2]
+    rows, columns = moment.plane.shape
+    if is_broad(moment.picture):
+        shares = [height / width, rows / columns]
+        figure = new_figure(0.7 + WIDTH * sum(shares))
+        axes = list(figure.subplots(2, 1, height_ratios=shares))
+    else:
+        shares = [width / height, columns / rows, MAP_SHARE][: 2 + has_map]
+        figure = new_figure(0.35 + PANEL, 0.15 * len(shares) + PANEL * sum(shares))
+        axes = list(figure.subplots(1, len(shares), width_ratios=shares))
+    _show(axes[0], moment.picture, "The game")
+    _show(axes[1], moment.plane, "The curiosity grid")
+    if has_map:
+        draw_touched(axes[2], group, moment.touched)
+        axes[2].set_title("The map")
+    rooms = len({room for room, _, _ in moment.touched})
+    title = f"{spaced(world)}: game, grid and map" if has_map else f"{spaced(world)}: game and grid"
+    name = f"{file_name(world)}-panel"
+    caption = (
+        f"{group.label} after {agent.step:,} training steps, step {moment.step:,} of a game: score "
+        f"{moment.score:g}, {moment.touched.total()} tiles touched in {rooms} "
+        f"room{'s' * (rooms != 1)}. Touched tiles are tinted in the game (the player's tile is "
+        "outlined) and white in the grid, as the network sees it."
+        + " The map shows every tile touched in this game, room by room."
+        * has_map
+    )
+    table = _touched_table(name, title, [moment])
+    return Drawing(name, title, caption, figure, (table,))
+
+
+def _show(axes: Axes, picture: np.ndarray, title: str) -> None:
+    axes.imshow(picture, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+    axes.set_title(title)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+
+
+def draw_touched(axes: Axes, group: Group, touched: Counter[Tile]) -> None:
+    """The pyramid with the tiles that were touched."""
+    extent = extent_of(group, touched)
+    draw_map(axes, touched, PYRAMID, extent, Normalize(0, 1.2 / touched.total()))
+    axes.set_aspect("equal")
+
+
+@styled
+def draw_filling(group: Group, agent: Agent, played: Played) -> Drawing:
+    """How the grid fills in one game: screens above, the network's planes below."""
+    last = len(played.new_tiles) - 1
+    steps = sorted({played.new_tiles[round(share * last)] for share in STRIP})
+    moments = look_at(agent, played, steps)
+    figure = new_figure(3.6, WIDTH)
+    panels = figure.subplots(2, len(moments), squeeze=False, height_ratios=[210 / 160, 1])
+    extent = extent_of(group, moments[-1].touched)
+    tiles = (len(extent.rows) - 1) * (len(extent.columns) - 1)
+    for (above, below), moment in zip(panels.T, moments, strict=True):
+        _show(above, moment.picture, f"frame {FRAMES * moment.step:,}")
+        _show(below, moment.plane, "")
+        below.set_xlabel(f"{moment.touched.total()} of {tiles} tiles\nscore {moment.score:g}")
+    name, title = f"{file_name(group.world)}-filling", f"{spaced(group.world)}: the grid fills"
+    caption = (
+        f"One game of {group.label} after {agent.step:,} training steps: its start, and when a "
+        "quarter, half, three quarters and all of the tiles that it reaches are touched. Above the "
+        "game, touched tiles tinted; below the curiosity grid as the network sees it."
+    )
+    return Drawing(name, title, caption, figure, (_touched_table(name, title, moments),))
+
+
+def _touched_table(name: str, title: str, moments: Sequence[Moment]) -> Table:
+    rows: list[list[Cell]] = [
+        [moment.step, moment.score, room_text(room), row, column]
+        for moment in moments
+        for room, row, column in sorted(moment.touched)
+    ]
+    columns = Column("step"), Column("score"), words("room"), Column("row"), Column("column")
+    return Table(name, title, columns, rows)

@@ -1,0 +1,212 @@
+"""A study's report: every figure and table that its runs allow, one page, and all numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from deepcs.analysis.curve_figures import curve_figures
+from deepcs.analysis.distributions import (
+    Best,
+    Evaluations,
+    best_of,
+    draw_distributions,
+    newest_policy,
+)
+from deepcs.analysis.drawing import Drawing
+from deepcs.analysis.games_figure import games_figure
+from deepcs.analysis.groups import Group, Results, collect, counted
+from deepcs.analysis.map_figures import map_figures
+from deepcs.analysis.page import (
+    Section,
+    figure_html,
+    list_html,
+    page_html,
+    partial_html,
+    table_html,
+    videos_html,
+)
+from deepcs.analysis.panel_figures import draw_filling, draw_panel, play
+from deepcs.analysis.result_tables import cost_table, games_table, published_table, scores_table
+from deepcs.analysis.settings_tables import settings_tables, versions_table
+from deepcs.analysis.style import save_figure, spaced
+from deepcs.analysis.sweep_figures import sweep_figures
+from deepcs.analysis.tables import Table, number_text, save_table, to_csv
+from deepcs.curiosity.games import find_game
+from deepcs.envs.mazes import MAZES
+from deepcs.runs.checkpoint import CheckpointError, write_whole
+from deepcs.runs.load import load_agent
+from deepcs.runs.record import record
+from deepcs.studies.folder import StudyFolder
+
+GAMES = 100  # that the best policies are shown by (paper)
+VIDEO_STEPS = 1_800  # two minutes
+
+
+def _silent(text: str) -> None:
+    """Say nothing."""
+
+
+def make_report(
+    folder: Path | str,
+    *,
+    games: int = GAMES,
+    videos: bool = True,
+    say: Callable[[str], None] = _silent,
+) -> Path:
+    """Write report/ in a study's folder; returns the path of its page.
+
+    games: that each group's best policy is played for its distribution; 0: none are played.
+    videos: film a game of each group's best policy. say: is told what is being done.
+
+    Raises StudyError if the folder is not a study's, RunError if none of its runs is finished.
+    """
+    if games < 0:
+        raise ValueError(f"Got {games} games; give a whole number from 0 up.")
+    study = StudyFolder(folder)
+    say(f"Reading the runs in {study.path} ...")
+    return Report(collect(study.read(), study.path), study.report, games, videos, say).write()
+
+
+class Report:
+    """A report being written."""
+
+    def __init__(
+        self,
+        results: Results,
+        folder: Path,
+        games: int,
+        videos: bool,
+        say: Callable[[str], None],
+    ) -> None:
+        self.results = results
+        self.folder = folder
+        self.games = games
+        self.videos = videos
+        self._say = say
+        self._evaluations = Evaluations(folder / "data" / "evaluations", say)
+        self._written: set[Path] = set()
+
+    def write(self) -> Path:
+        for name in ("figures", "tables", "data", "videos"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        results = self.results
+        summary = Section("scores", "Scores")
+        summary.parts += self._tables([scores_table(results), *published_table(results)])
+        others = Section("other-games", "The other games")
+        others.parts += [self._figure(drawing) for drawing in games_figure(results)]
+        worlds = [self._world(world) for world in results.worlds]
+        settings = Section("settings", "Settings")
+        settings.parts += self._tables([*games_table(results), *settings_tables(results)])
+        cost = Section("cost", "Cost and versions")
+        cost.parts += self._tables([cost_table(results), versions_table(results)])
+        page = page_html(
+            f"Deep Curiosity Search: {results.study.name}",
+            results.study.about,
+            self._top(),
+            [summary, *worlds, others, settings, cost],
+        )
+        write_whole(self.folder / "report.html", page.encode())
+        self._clear()
+        return self.folder / "report.html"
+
+    def _top(self) -> str:
+        """What came out, in a sentence a world; and that it is partial, if it is."""
+        results = self.results
+        top = ""
+        if results.finished < results.planned:
+            begun = sum(len(group.runs) for group in results.groups)
+            top = partial_html(
+                f"{results.finished} of {results.planned} runs are finished and "
+                f"{begun - results.finished} under way; each n says how many count.",
+                results.problems,
+            )
+        return top + list_html([*_findings(results)])
+
+    def _world(self, world: str) -> Section:
+        """All about one world."""
+        self._say(f"{spaced(world)} ...")
+        section = Section(f"world-{world.replace(':', '-')}", spaced(world))
+        everyone = [group for group in self.results.groups if group.world == world]
+        groups = self.results.of(world)
+        bests = [best for group in groups if (best := self._best(group)) is not None]
+        drawings = itertools.chain(
+            curve_figures(groups),
+            sweep_figures(everyone),
+            map_figures(groups),
+            [draw_distributions(bests)] if bests else [],
+            self._pictures(groups, bests),
+        )
+        section.parts += [self._figure(drawing) for drawing in drawings]
+        if self.videos and bests:
+            section.parts.append(videos_html([self._video(best) for best in bests]))
+        return section
+
+    def _best(self, group: Group) -> Best | None:
+        return best_of(group, self._evaluations, self.games) if self.games else None
+
+    def _pictures(self, groups: Sequence[Group], bests: Sequence[Best]) -> Iterator[Drawing]:
+        """A game of DeepCS in pictures, where the world can be seen."""
+        ours = [group for group in groups if group.config.treatment == "deepcs" and group.finished]
+        if not ours or (find_game(ours[0].world) is None and ours[0].world not in MAZES):
+            return
+        group = ours[0]
+        chosen = [best.run for best in bests if best.group is group]
+        by_score = sorted(group.finished, key=lambda run: -np.nan_to_num(run.score[-1]))
+        run = (chosen or by_score)[0]
+        try:
+            agent = load_agent(run.path, newest_policy(run)[0])
+        except CheckpointError:
+            return
+        played = play(agent)
+        yield draw_panel(group, agent, played)
+        if group.world == "Seaquest":
+            yield draw_filling(group, agent, played)
+
+    def _video(self, best: Best) -> tuple[str, str]:
+        """A film of the best run, made once; what it shows and where it is."""
+        path = self.folder / "videos" / f"{best.key}.mp4"
+        if not path.is_file():
+            self._say(f"Filming {best.run.name} ...")
+            record(load_agent(best.run.path, best.step), path, max_steps=VIDEO_STEPS)
+        what = f"{best.group.label}, best run, after {best.step:,} steps."
+        return what, f"videos/{path.name}"
+
+    def _figure(self, drawing: Drawing) -> str:
+        self._written |= {*save_figure(drawing.figure, self.folder / "figures", drawing.name)}
+        for table in drawing.data:
+            path = self.folder / "data" / f"{table.name}.csv"
+            write_whole(path, to_csv(table).encode())
+            self._written.add(path)
+        return figure_html(drawing, self.folder)
+
+    def _tables(self, tables: Sequence[Table]) -> list[str]:
+        for table in tables:
+            self._written |= {*save_table(table, self.folder / "tables")}
+        return [table_html(table) for table in tables]
+
+    def _clear(self) -> None:
+        """Delete what an earlier report drew and this one does not."""
+        for name in ("figures", "tables", "data"):
+            for path in (self.folder / name).glob("*.*"):
+                if path not in self._written:
+                    path.unlink()
+
+
+def _findings(results: Results) -> Iterator[str]:
+    """DeepCS against plain A2C at the end of the runs, a sentence a world and agent."""
+    for world in results.worlds:
+        found = {(group.config.treatment, group.config.agent): group for group in results.of(world)}
+        for agent in ("a2c", "acktr"):
+            pair = [found.get((treatment, agent)) for treatment in ("deepcs", "a2c")]
+            medians = []
+            for group in pair:
+                if group is not None and len(group.final_scores()):
+                    n = counted(len(group.final_scores()), group.planned)
+                    median = number_text(float(np.median(group.final_scores())))
+                    medians.append(f"{group.label} {median} ({n})")
+            if len(medians) == 2:
+                yield f"{spaced(world)}: median score at the end {' against '.join(medians)}."

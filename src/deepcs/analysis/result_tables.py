@@ -1,0 +1,201 @@
+"""The tables of a report: scores at the end of the runs, and the paper's Table 1 with ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from deepcs.analysis.groups import Group, Results, tally
+from deepcs.analysis.published import METHODS, TABLE
+from deepcs.analysis.scores import FINAL_WINDOW, human_normalised
+from deepcs.analysis.statistics import bootstrap_interval, compare, holm, interquartile_mean
+from deepcs.analysis.style import short, spaced
+from deepcs.analysis.tables import (
+    Cell,
+    Column,
+    Table,
+    count_text,
+    number_text,
+    probability_text,
+    share_text,
+    words,
+)
+from deepcs.curiosity.games import find_game
+
+FRAMES = 4  # raw ones to a step
+BOOTSTRAP_SEED = 0
+PAPER = METHODS[-1]
+OTHER_BUDGET, RAM = "†", "‡"
+
+
+def scores_table(results: Results) -> Table:
+    """Every group at the end of its finished runs, tested against its world's baseline."""
+    rows: list[list[Cell]] = []
+    strong = set()
+    for world in results.worlds:
+        groups = [group for group in results.groups if group.world == world]
+        base = baseline([group for group in groups if len(group.final_scores())])
+        tests = [_against(group, base) for group in groups]
+        corrected = holm(np.array([p for p, _, _ in tests]))
+        for group, (p, effect, smallest), after in zip(groups, tests, corrected, strict=True):
+            if group.config.treatment == "deepcs" and not group.variant:
+                strong.add(len(rows))
+            tested = group is not base and base is not None and p == p
+            against = base.label if tested and base is not None else None
+            rows.append(
+                [*_scores(group), against, p, float(after), effect, smallest if tested else None]
+            )
+    columns = (
+        *(words("world"), words("group"), words("n"), Column("steps", short)),
+        *(Column("median"), Column("quartiles"), Column("min, max"), Column("IQM")),
+        *(Column("IQM 95 %"), Column("human", share_text), words("against")),
+        *(Column("p", probability_text), Column("p Holm", probability_text)),
+        *(Column("effect"), Column("smallest p", probability_text)),
+    )
+    note = (
+        f"A run's score is the mean of its curve over the last {FINAL_WINDOW:.0%} of its steps; "
+        "only finished runs count. IQM: interquartile mean, with a 95 % bootstrap interval over "
+        "runs. human: the median where random play is 0 % and a human 100 %. p: two-tailed "
+        "Mann–Whitney U test of all runs against the group named, and after Holm's correction over "
+        "the world's tests. effect: probability that a run of this group is higher, ties half. "
+        "smallest p: what so many runs allow at best, without ties."
+    )
+    return Table("scores", "Scores at the end", columns, rows, note, frozenset(strong))
+
+
+def baseline(groups: Sequence[Group]) -> Group | None:
+    """What a world's groups are tested against: plain A2C, or else the first."""
+    plain = [g for g in groups if g.config.treatment == "a2c" and not g.variant]
+    plain.sort(key=lambda group: group.config.agent != "a2c")
+    return next(iter([*plain, *groups]), None)
+
+
+def _scores(group: Group) -> list[Cell]:
+    """World to human: the cells that need no comparison."""
+    scores = group.final_scores()
+    first: list[Cell] = [spaced(group.world), group.label, tally(len(scores), group.planned)]
+    if not len(scores):
+        return [*first, group.config.steps, None, None, None, None, None, None]
+    least, low, median, high, most = (float(q) for q in np.percentile(scores, (0, 25, 50, 75, 100)))
+    interval = bootstrap_interval(scores, interquartile_mean, seed=BOOTSTRAP_SEED)
+    human = None
+    if find_game(group.world) is not None:
+        human = float(human_normalised(np.array(median), group.world))
+    middle = float(interquartile_mean(scores))
+    steps = group.config.steps
+    return [*first, steps, median, (low, high), (least, most), middle, interval, human]
+
+
+def _against(group: Group, base: Group | None) -> tuple[float, float, float]:
+    """p, effect and smallest p of a group's final scores against the baseline's; NaN: none."""
+    nothing = float("nan"), float("nan"), float("nan")
+    if base is None or group is base:
+        return nothing
+    ours, theirs = group.final_scores(), base.final_scores()
+    if not len(ours) or not len(theirs):
+        return nothing
+    test = compare(ours[:, None], theirs[:, None])
+    return float(test.p[0]), float(test.effect[0]), float(test.smallest_p[0])
+
+
+def published_table(results: Results) -> Iterator[Table]:
+    """The paper's Table 1 with a column of ours, if the study has any of its games."""
+    ours = {
+        group.world: group
+        for group in results.groups
+        if (group.config.treatment, group.config.agent, group.variant) == ("deepcs", "a2c", "")
+        and find_game(group.world) is not None
+        and len(group.final_scores())
+    }
+    if not ours:
+        return
+    rows: list[list[Cell]] = [["frames", *(short(m.frames) for m in METHODS), None, None, None]]
+    for row in TABLE:
+        cells: list[Cell] = [
+            row.label,
+            *(
+                None if score is None else f"{'~' * score.approximate}{number_text(score.points)}"
+                for score in row.scores
+            ),
+        ]
+        group = ours.get(row.game)
+        if group is None:
+            rows.append([*cells, None, None, None])
+            continue
+        scores, frames = group.final_scores(), FRAMES * group.config.steps
+        mark = OTHER_BUDGET if frames != PAPER.frames else ""
+        n = tally(len(scores), group.planned)
+        rows.append([*cells, float(np.median(scores)), f"{short(frames)}{mark}", n])
+    columns = (
+        words("game"),
+        *(Column(f"{m.label}{RAM if m is PAPER else ''}") for m in METHODS),
+        *(Column(f"ours{RAM}"), Column("our frames"), words("our runs")),
+    )
+    others = any(FRAMES * group.config.steps != PAPER.frames for group in ours.values())
+    note = (
+        f"Published scores as in the paper (~: read off a training curve); ours: DeepCS on A2C, "
+        f"median over runs at the end. {RAM} Knows the player's position from the game's RAM, "
+        "which the others do not."
+    )
+    if others:
+        note += (
+            f" {OTHER_BUDGET} Another budget than the paper's {short(PAPER.frames)} frames: not "
+            "comparable as it stands."
+        )
+    yield Table("table-1", "The paper's Table 1, with ours beside it", columns, rows, note)
+
+
+def games_table(results: Results) -> Iterator[Table]:
+    """Where the player stands in RAM, tiles, rooms and weights of the study's games."""
+    rows: list[list[Cell]] = []
+    for world in results.worlds:
+        facts = find_game(world)
+        if facts is None:
+            continue
+        groups = [group for group in results.groups if group.world == world]
+        tiles = sorted({group.config.tile or facts.tile for group in groups})
+        weights = sorted({str(group.config.weight) for group in groups})
+        extra = "+n" if facts.place else ""
+        rows.append(
+            [
+                spaced(world),
+                None if facts.x is None else f"0x{facts.x:02X}{extra}",
+                f"0x{facts.y:02X}{extra}",
+                facts.room_is,
+                f"{facts.bounds.width}×{facts.bounds.height}",
+                ", ".join(map(str, tiles)),
+                ", ".join(weights),
+            ]
+        )
+    if rows:
+        names = ("game", "X", "Y", "room or level", "grid", "tile", "β")
+        note = (
+            "X, Y: RAM addresses of the player's position (+n: plus its place in a table of "
+            "sprites). Grid and tile in RAM units. β: the game reward's share; equal: clip(R + I)."
+        )
+        columns = tuple(words(name) for name in names)
+        yield Table("games", "Positions, rooms, tiles and weights", columns, rows, note)
+
+
+def cost_table(results: Results) -> Table:
+    """Steps, hours and core-hours that the runs took so far."""
+    rows: list[list[Cell]] = []
+    for group in results.groups:
+        if group.runs:
+            steps = sum(run.last_step for run in group.runs)
+            hours = sum(run.seconds for run in group.runs) / 3600
+            core_hours = sum(run.seconds * run.cores for run in group.runs) / 3600
+            n = tally(len(group.finished), group.planned)
+            rows.append([spaced(group.world), group.label, n, steps, hours, core_hours])
+    totals = [sum(float(str(row[i])) for row in rows) for i in (3, 4, 5)]
+    rows.append(["all", "", tally(results.finished, results.planned), *totals])
+    columns = (
+        *(words("world"), words("group"), words("finished"), Column("steps", count_text)),
+        *(Column("wall hours"), Column("core-hours")),
+    )
+    note = (
+        "Of all runs, finished or not, one after the other. Core-hours: wall hours times a run's "
+        "gradient shards and torch threads, that is, the cores that it computes on."
+    )
+    return Table("cost", "Cost", columns, rows, note)

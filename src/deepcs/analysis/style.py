@@ -1,0 +1,167 @@
+"""How every figure looks: one set of colours that all eyes tell apart, one size of type."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter
+
+from deepcs.runs.checkpoint import write_whole
+
+INK = "#222222"
+FAINT = "#6b6b6b"
+PALE = "#e3e3e3"
+HEAT = "YlGnBu"  # darkens evenly, for any eye and in print
+
+WIDTH = 7.0  # inches: the text width of a page
+DPI = 200
+
+STYLE = matplotlib.RcParams(
+    {
+        "font.family": "DejaVu Sans",  # comes with matplotlib
+        "font.size": 8,
+        "axes.titlesize": 9,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.labelsize": 8,
+        "xtick.labelsize": 8,
+        "ytick.labelsize": 8,
+        "legend.fontsize": 8,
+        "legend.frameon": False,
+        "axes.edgecolor": FAINT,
+        "axes.labelcolor": INK,
+        "axes.titlecolor": INK,
+        "text.color": INK,
+        "xtick.color": FAINT,
+        "ytick.color": FAINT,
+        "xtick.labelcolor": INK,
+        "ytick.labelcolor": INK,
+        "axes.linewidth": 0.8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "grid.color": PALE,
+        "grid.linewidth": 0.6,
+        "lines.linewidth": 1.8,
+        "lines.solid_capstyle": "round",
+        "figure.facecolor": "white",
+        "savefig.facecolor": "white",
+        "svg.fonttype": "path",  # the same letters on every machine
+        "svg.hashsalt": "deepcs",  # the same numbers give the same file
+    }
+)
+styled = matplotlib.rc_context(STYLE)
+"""decorator of everything that draws"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a treatment is called and drawn with, in every figure."""
+
+    label: str
+    colour: str
+    line: Literal["-", "--"] = "-"
+
+
+# Okabe and Ito's colours.
+_LOOKS = {
+    ("deepcs", "a2c"): Look("DeepCS", "#0072B2"),
+    ("a2c", "a2c"): Look("A2C", "#D55E00"),
+    ("no-grid", "a2c"): Look("No grid", "#009E73"),
+    ("no-intrinsic", "a2c"): Look("No intrinsic", "#CC79A7"),
+    ("never-reset", "a2c"): Look("Never reset", "#E69F00"),
+    ("life-reset", "a2c"): Look("Life reset", "#56B4E9"),
+    ("deepcs", "acktr"): Look("DeepCS, ACKTR", "#000000"),
+    ("a2c", "acktr"): Look("ACKTR", "#7F7F7F"),
+}
+
+
+def look(treatment: str, agent: str) -> Look:
+    """The look of a treatment under an agent; those that the paper has not are dashed."""
+    known = _LOOKS.get((treatment, agent))
+    if known is not None:
+        return known
+    base = _LOOKS[treatment, "a2c"]
+    return Look(f"{base.label}, {agent.upper()}", base.colour, "--")
+
+
+def spaced(world: str) -> str:
+    """A game's name as people write it: Wizard of Wor."""
+    if ":" in world:
+        return world.rpartition(":")[2]  # the factory of an environment of one's own
+    letters = (f" {c}" if c.isupper() and i else c for i, c in enumerate(world))
+    name = "".join(letters).replace(" Of ", " of ")
+    return name.replace("Montezuma Revenge", "Montezuma's Revenge")
+
+
+def file_name(text: str) -> str:
+    """Lower case, and a hyphen for all that has no place in a file's name."""
+    return "-".join("".join(c if c.isalnum() or c in ".=" else " " for c in text.lower()).split())
+
+
+def short(number: float) -> str:
+    """2000 as 2k, 10000000 as 10M."""
+    for unit, name in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= unit:
+            return f"{number / unit:.4g}{name}"
+    return f"{number:.4g}"
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure, in inches; parts keep clear of each other by themselves."""
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.05, h_pad=0.05))
+
+
+def shorten_ticks(axes: Axes, which: Sequence[Literal["x", "y"]] = ("x", "y")) -> None:
+    """Thousands as 2k, millions as 10M, in few ticks."""
+    for name in which:
+        axis = axes.xaxis if name == "x" else axes.yaxis
+        axis.set_major_formatter(FuncFormatter(lambda number, _: short(number)))
+        axes.locator_params(axis=name, nbins=5)
+
+
+def from_zero(axes: Axes) -> None:
+    """Let the vertical axis begin at 0 where nothing is lower, and not collapse where all is 0."""
+    low, high = axes.dataLim.intervaly
+    low, high = min(low, 0.0), max(high, 0.0)
+    room = high - low or 1.0
+    axes.set_ylim(low - 0.04 * room, low + 1.04 * room)
+
+
+def legend_above(
+    figure: Figure, handles: Sequence[Any], title: str | None = None, columns: int = 4
+) -> None:
+    """One legend for the whole figure, above it, under the figure's title."""
+    figure.legend(
+        handles=handles,
+        title=title,
+        title_fontproperties={"weight": "bold", "size": 10},
+        alignment="left",
+        loc="outside upper left",
+        ncols=min(columns, len(handles)),
+        handlelength=1.6,
+        columnspacing=1.4,
+        borderaxespad=0.2,
+    )
+
+
+@styled
+def save_figure(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
+    """Write <name>.png and <name>.svg; returns their paths."""
+    paths = folder / f"{name}.png", folder / f"{name}.svg"
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # laid out once is enough
+    for path in paths:
+        content = io.BytesIO()
+        metadata = {"Date": None} if path.suffix == ".svg" else None
+        figure.savefig(content, format=path.suffix[1:], dpi=DPI, metadata=metadata)
+        write_whole(path, content.getvalue())
+    return paths

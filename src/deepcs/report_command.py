@@ -1,0 +1,35 @@
+"""`deepcs study report`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from deepcs.analysis.report import GAMES, make_report
+from deepcs.study_commands import StudyName, study_folder
+
+
+@dataclass(frozen=True)
+class Report:
+    """Make a study's figures, tables and one page of them all, from the runs there are."""
+
+    study: StudyName
+    """demo, laptop, paper, or the path of a .toml file"""
+    out: Path | None = None
+    """folder of the study; by default studies/ and its name"""
+    games: int = GAMES
+    """games that each group's best policy is shown by (paper: 100); 0: play none"""
+    videos: bool = True
+    """film a game of each group's best policy"""
+
+    def run(self) -> None:
+        torch.set_num_threads(1)  # the emulators have the cores
+        folder = study_folder(self.study, self.out)
+        page = make_report(folder.path, games=self.games, videos=self.videos, say=_say)
+        print(f"Done: {page}")
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
