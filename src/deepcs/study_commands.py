@@ -136,7 +136,10 @@ class Run:
             print(f"deepcs: {name} failed: {reason} (its log: {log})", file=sys.stderr)
         out = "" if self.out is None else f" --out {self.out}"
         if signal is not None:
-            print(f"Stopped and saved. Go on with: deepcs study run {self.study}{out}")
+            engine = "" if self.engine == "local" else f" --engine {self.engine}"
+            address = "" if self.address is None else f" --address {self.address}"
+            again = f"deepcs study run {self.study}{out}{engine}{address}"
+            print(f"Stopped and saved. Go on with: {again}")
             sys.exit(128 + signal)
         if failures:
             sys.exit(1)

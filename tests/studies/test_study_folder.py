@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from deepcs.cli import main
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.folder import StudyFolder
+from deepcs.studies.ray_engine import Cluster
 from deepcs.studies.study import read_study
 
 TEXT = """
@@ -121,3 +123,17 @@ def test_a_command_that_cannot_be_done_says_so_in_one_line(
     assert words in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_the_engine_ray_without_ray_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(StudyError, match=r"is not installed; install it with: pip install 'deepcs"):
+        Cluster().run_jobs([], failed=lambda job, reason: None)
+
+
+def test_the_engine_ray_says_where_no_cluster_is() -> None:
+    pytest.importorskip("ray")
+    with pytest.raises(StudyError, match=r"No Ray cluster answers at 127\.0\.0\.1:1 \(.*refused"):
+        Cluster("127.0.0.1:1").run_jobs([], failed=lambda job, reason: None)

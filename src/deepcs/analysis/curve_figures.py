@@ -51,15 +51,19 @@ def curve_figures(groups: Sequence[Group]) -> Iterator[Drawing]:
     """Every figure of learning curves that a world's groups allow."""
     agents = list(dict.fromkeys(group.config.agent for group in groups))
     for agent in agents:
-        yield from _agent_figures([g for g in groups if g.config.agent == agent])
+        mine = [group for group in groups if group.config.agent == agent]
+        yield from _agent_figures(mine, alone=len(agents) == 1)
     if len(agents) > 1:
         yield from _agents_figure(groups)
     if groups and groups[0].world == "MontezumaRevenge":
         yield from _first_room_figure([g for g in groups if g.config.agent == agents[0]])
 
 
-def _agent_figures(groups: Sequence[Group]) -> Iterator[Drawing]:
-    """DeepCS against A2C, and against all other treatments."""
+def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]:
+    """DeepCS against A2C, and against all other treatments, under one agent.
+
+    alone: no other agent was tried, so that a single group has no figure but this.
+    """
     world, agent = groups[0].world, groups[0].config.agent
     suffix = "" if agent == "a2c" else f"-{agent}"
     by_treatment = {group.config.treatment: group for group in groups}
@@ -73,7 +77,7 @@ def _agent_figures(groups: Sequence[Group]) -> Iterator[Drawing]:
         title = f"{spaced(world)}: {ours.label} and its controls"
         pairs = [(ours, other) for other in others]
         yield draw_curves(f"{file_name(world)}-controls{suffix}", title, pairs)
-    if not others and world not in TEN_GAMES:
+    if alone and not others and world not in TEN_GAMES:
         title = f"{spaced(world)}: {ours.label}"
         yield draw_curves(f"{file_name(world)}-main{suffix}", title, [(ours, None)])
 

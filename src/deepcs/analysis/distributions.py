@@ -18,7 +18,15 @@ from matplotlib.patches import Rectangle
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, RunResult, counted
-from deepcs.analysis.style import INK, file_name, new_figure, shorten_ticks, spaced, styled
+from deepcs.analysis.style import (
+    INK,
+    file_name,
+    from_zero,
+    new_figure,
+    shorten_ticks,
+    spaced,
+    styled,
+)
 from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.checkpoint import CheckpointError, checkpoint_steps, read_checked
@@ -151,6 +159,7 @@ def draw_distributions(bests: Sequence[Best]) -> Drawing:
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
     shorten_ticks(axes, ["x"])
+    from_zero(axes, "x")
     axes.set_xlabel("game score")
     axes.set_title(f"{spaced(world)} · {games} games of each group's best policy")
     name, title = f"{file_name(world)}-distributions", f"{spaced(world)}: the best policies"

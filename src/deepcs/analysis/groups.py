@@ -192,7 +192,7 @@ def read_result(path: Path, wanted: RunConfig) -> RunResult | None:
     if not folder.holds_run:
         return None
     saved = folder.read_config()
-    curve = read_curve(path)
+    curve = read_curve(path, ("step", "score", "intrinsic", "seconds"))
     if not len(curve["step"]):
         return None
     return RunResult(
@@ -217,18 +217,25 @@ def total_visits(path: Path) -> Counter[Tile]:
     columns, rooms = read_visits(path)
     if not len(columns["entries"]):
         return Counter()
-    places = [columns[name] for name in ("room", "row", "column")]
-    least = [int(place.min()) for place in places]
-    shape = [int(place.max()) - low + 1 for place, low in zip(places, least, strict=True)]
-    flat = np.ravel_multi_index(
-        [place - low for place, low in zip(places, least, strict=True)], shape
+    shape, least = [], []
+    flat = np.zeros(len(columns["entries"]), np.int64)
+    for name in ("room", "row", "column"):
+        least.append(int(columns[name].min()))
+        shape.append(int(columns[name].max()) - least[-1] + 1)
+        flat *= shape[-1]
+        flat += columns[name]
+        flat -= least[-1]
+    if math.prod(shape) <= len(flat):  # nearly every tile is there: no need to sort
+        totals = np.bincount(flat, weights=columns["entries"], minlength=math.prod(shape))
+        entered = np.flatnonzero(totals)
+        totals = totals[entered]
+    else:
+        entered, which = np.unique(flat, return_inverse=True)
+        totals = np.bincount(which, weights=columns["entries"])
+    places = np.stack(np.unravel_index(entered, shape), 1) + least
+    return Counter(
+        {
+            (parse_room(rooms[room]), row, column): int(total)
+            for (room, row, column), total in zip(places.tolist(), totals, strict=True)
+        }
     )
-    entered, which = np.unique(flat, return_inverse=True)
-    totals = np.bincount(which, weights=columns["entries"])
-    found: Counter[Tile] = Counter()
-    for tile, total in zip(entered, totals, strict=True):
-        room, row, column = (
-            int(i) + low for i, low in zip(np.unravel_index(tile, shape), least, strict=True)
-        )
-        found[parse_room(rooms[room]), row, column] = int(total)
-    return found

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from deepcs.analysis.drawing import Drawing
@@ -22,10 +23,11 @@ from deepcs.curiosity.grid import Room, Tile
 from deepcs.runs import pyramid
 from deepcs.runs.folder import room_text
 
+MOST_TICKS = 6  # of the scale
 ROOMS_SHOWN = 4  # of worlds that have many
 LEAST_SHARE = 1e-5  # of all entries: what the palest colour stands for, at least
 DECADES = 1.5  # that the scale spans at least: nearly equal tiles shall look nearly equal
-NARROWEST, BROADEST = 0.7, 9.0  # width by height of a map; beyond, tiles are drawn stretched
+NARROWEST, BROADEST = 1.2, 9.0  # width by height of a map; beyond, tiles are drawn stretched
 APART = 1.08  # from one room of the pyramid to the next, in rooms
 Places = Mapping[Room, tuple[int, int]]
 """rooms of one map, and the row and column where each stands"""
@@ -96,20 +98,14 @@ def draw_visits(groups: Sequence[Group]) -> Drawing:
     down = -(-len(maps) // across)
     figure = new_figure(0.3 + down * ((WIDTH - 0.9) / across / ratio + 0.35))
     panels = list(figure.subplots(down, across, squeeze=False).flat)
-    shares = [n / visits[group].total() for group in groups for n in visits[group].values()]
-    most = max(shares)
-    least = min(max(min(shares), LEAST_SHARE), most / 10**DECADES)
-    scale = LogNorm(least, most, clip=True)
+    scale = _scale([n / visits[group].total() for group in groups for n in visits[group].values()])
     for axes, (group, title, places) in zip(panels, maps, strict=False):
         draw_map(axes, visits[group], places, extents[group], scale)
         axes.set_box_aspect(1 / ratio)
         axes.set_title(title)
     for axes in panels[len(maps) :]:
         axes.set_visible(False)
-    bar = figure.colorbar(ScalarMappable(scale, HEAT), ax=panels, fraction=0.03, pad=0.02)
-    ticks = [10**-power for power in range(6) if least <= 10**-power <= most]
-    bar.set_ticks(ticks, labels=[f"{100 * tick:g} %" for tick in ticks])
-    bar.set_label("share of the group's tile entries")
+    _draw_scale(figure, panels, scale)
     rows: list[list[Cell]] = [
         [group.label, room_text(room), row, column, entries, entries / visits[group].total()]
         for group in groups
@@ -124,6 +120,27 @@ def draw_visits(groups: Sequence[Group]) -> Drawing:
         f"never. {_which_rooms(world, visits)}{n}."
     )
     return Drawing(name, title, caption, figure, (table,))
+
+
+def _scale(shares: Sequence[float]) -> LogNorm:
+    """Colours for the shares: logarithmic, over some decades at least."""
+    most = max(shares)
+    return LogNorm(min(max(min(shares), LEAST_SHARE), most / 10**DECADES), most, clip=True)
+
+
+def _draw_scale(figure: Figure, panels: Sequence[Axes], scale: LogNorm) -> None:
+    """The bar of colours beside all maps, with ticks at 1, 2 and 5, or at 1 where that is many."""
+    bar = figure.colorbar(ScalarMappable(scale, HEAT), ax=panels, fraction=0.03, pad=0.02)
+    assert scale.vmin is not None
+    assert scale.vmax is not None
+    for multiples in ((1, 2, 5), (1,)):
+        ticks = [m * 10.0**-power for power in range(6) for m in multiples]
+        ticks = [tick for tick in ticks if scale.vmin <= tick <= scale.vmax]
+        if len(ticks) <= MOST_TICKS:
+            break
+    bar.minorticks_off()
+    bar.set_ticks(ticks, labels=[f"{100 * tick:g} %" for tick in ticks])
+    bar.set_label("share of the group's tile entries")
 
 
 def _busiest(visits: Mapping[Group, Counter[Tile]]) -> list[Room]:

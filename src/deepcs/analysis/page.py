@@ -18,7 +18,7 @@ STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; color: var(--ink); background: #fff; line-height: 1.5;
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-main, header, nav { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; }
+main, header, nav { max-width: 66rem; margin: 0 auto; padding: 0 1.25rem; }
 header { padding-top: 2.5rem; }
 h1 { font-size: 2rem; margin: 0 0 .25rem; line-height: 1.2; }
 h2 { font-size: 1.4rem; margin: 3rem 0 1rem; padding-top: 1rem; border-top: 2px solid var(--ink); }
@@ -29,7 +29,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; 
 .about { color: var(--faint); margin-top: 0; }
 .partial { border-left: 4px solid #e69f00; background: #fff8e6; padding: .6rem 1rem; }
 .partial ul { margin: .4rem 0 0; padding-left: 1.2rem; }
-figure { margin: 0 0 2.5rem; }
+figure { margin: 0 0 2.5rem; max-width: 60rem; }
 figure img { display: block; width: 100%; height: auto; }
 figcaption, .note { color: var(--faint); font-size: .875rem; max-width: 54rem; }
 figcaption { margin-top: .6rem; }
@@ -37,15 +37,17 @@ figcaption { margin-top: .6rem; }
 .scroll { overflow-x: auto; margin-top: 1.5rem; }
 table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; font-size: 1rem; padding-bottom: .4rem; }
-th, td { padding: .25rem .6rem; text-align: left; vertical-align: top;
+th, td { padding: .25rem .45rem; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
 th { border-bottom: 2px solid var(--ink); vertical-align: bottom; }
-.n { text-align: right; white-space: nowrap; }
+td { white-space: nowrap; }
+.n { text-align: right; }
 .strong td { font-weight: 600; }
 .videos { display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 1rem; }
 video { width: 100%; background: #111; }
 @media print {
-  nav, .files, .videos { display: none; }
+  @page { margin: 15mm; }
+  nav, .files, .filmed { display: none; }
   body { font-size: 10pt; }
   main, header { max-width: none; padding: 0; }
   figure, tr { break-inside: avoid; }
@@ -74,7 +76,9 @@ def figure_html(drawing: Drawing, folder: Path) -> str:
     picture = base64.b64encode(path.read_bytes()).decode()
     width = float(drawing.figure.get_figwidth()) / 7
     files = [("PNG", f"figures/{png.name}"), ("SVG", f"figures/{svg.name}")]
-    files += [("CSV", f"data/{table.name}.csv") for table in drawing.data]
+    for table in drawing.data:
+        part = table.name.removeprefix(drawing.name).replace("-", " ")
+        files.append((f"CSV{part}", f"data/{table.name}.csv"))
     links = " · ".join(f'<a href="{html.escape(to)}">{name}</a>' for name, to in files)
     title = html.escape(drawing.title)
     return (
@@ -98,12 +102,12 @@ def table_html(table: Table) -> str:
 def videos_html(videos: Sequence[tuple[str, str]]) -> str:
     """Players of (what it shows, path from the page)."""
     players = "".join(
-        f'<figure><video controls preload="none" src="{html.escape(path)}"></video>'
+        f'<figure><video controls preload="metadata" src="{html.escape(path)}"></video>'
         f'<figcaption>{html.escape(what)} <a href="{html.escape(path)}">MP4</a></figcaption>'
         "</figure>"
         for what, path in videos
     )
-    return f'<h3>Videos</h3><div class="videos">{players}</div>'
+    return f'<div class="filmed"><h3>Videos</h3><div class="videos">{players}</div></div>'
 
 
 def list_html(lines: Sequence[str]) -> str:

@@ -30,7 +30,13 @@ from deepcs.analysis.page import (
     videos_html,
 )
 from deepcs.analysis.panel_figures import draw_filling, draw_panel, play
-from deepcs.analysis.result_tables import cost_table, games_table, published_table, scores_table
+from deepcs.analysis.result_tables import (
+    cost_table,
+    differences_table,
+    games_table,
+    published_table,
+    scores_table,
+)
 from deepcs.analysis.settings_tables import settings_tables, versions_table
 from deepcs.analysis.style import save_figure, spaced
 from deepcs.analysis.sweep_figures import sweep_figures
@@ -95,7 +101,9 @@ class Report:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         results = self.results
         summary = Section("scores", "Scores")
-        summary.parts += self._tables([scores_table(results), *published_table(results)])
+        summary.parts += self._tables(
+            [scores_table(results), *differences_table(results), *published_table(results)]
+        )
         others = Section("other-games", "The other games")
         others.parts += [self._figure(drawing) for drawing in games_figure(results)]
         worlds = [self._world(world) for world in results.worlds]
@@ -172,6 +180,7 @@ class Report:
         if not path.is_file():
             self._say(f"Filming {best.run.name} ...")
             record(load_agent(best.run.path, best.step), path, max_steps=VIDEO_STEPS)
+        self._written.add(path)
         what = f"{best.group.label}, best run, after {best.step:,} steps."
         return what, f"videos/{path.name}"
 
@@ -190,7 +199,7 @@ class Report:
 
     def _clear(self) -> None:
         """Delete what an earlier report drew and this one does not."""
-        for name in ("figures", "tables", "data"):
+        for name in ("figures", "tables", "data", *(["videos"] if self.videos else [])):
             for path in (self.folder / name).glob("*.*"):
                 if path not in self._written:
                     path.unlink()

@@ -128,12 +128,16 @@ def shorten_ticks(axes: Axes, which: Sequence[Literal["x", "y"]] = ("x", "y")) -
         axes.locator_params(axis=name, nbins=5)
 
 
-def from_zero(axes: Axes) -> None:
-    """Let the vertical axis begin at 0 where nothing is lower, and not collapse where all is 0."""
-    low, high = axes.dataLim.intervaly
+def from_zero(axes: Axes, which: Literal["x", "y"] = "y") -> None:
+    """Let an axis begin at 0 where nothing is lower, and not collapse where all is 0."""
+    low, high = axes.dataLim.intervalx if which == "x" else axes.dataLim.intervaly
     low, high = min(low, 0.0), max(high, 0.0)
     room = high - low or 1.0
-    axes.set_ylim(low - 0.04 * room, low + 1.04 * room)
+    limits = low - 0.04 * room, low + 1.04 * room
+    if which == "x":
+        axes.set_xlim(limits)
+    else:
+        axes.set_ylim(limits)
 
 
 def legend_above(

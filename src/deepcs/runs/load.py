@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -126,31 +127,31 @@ def load_run(path: Path | str) -> RunLogs:
         visits, rooms_seen = read_visits(folder.path / "visits.npz")
         visit_rooms = [parse_room(room) for room in rooms_seen]
     with _damage_named(folder.path):
-        cells = [row.rpartition(b",")[2] for row in games]
+        cells = _last_cells(games)
         known = {cell: _parse_rooms(cell) for cell in set(cells)}
         return RunLogs(
             saved.config,
             saved.segments,
             read_curve(folder.path),
-            _numbers(games, GAMES_COLUMNS[:-1], len(GAMES_COLUMNS)),
+            _numbers(games, GAMES_COLUMNS[:-1], GAMES_COLUMNS),
             [known[cell] for cell in cells],
             visits,
             visit_rooms,
         )
 
 
-def read_curve(path: Path) -> dict[str, np.ndarray]:
-    """The columns of a run's curve.csv alone, float64; NaN where there was nothing yet."""
+def read_curve(path: Path, names: Sequence[str] = CURVE_COLUMNS) -> dict[str, np.ndarray]:
+    """Columns of a run's curve.csv alone, float64; NaN where there was nothing yet."""
     rows = _rows(path / "curve.csv", CURVE_COLUMNS)
     with _damage_named(path):
-        return _numbers(rows, CURVE_COLUMNS, len(CURVE_COLUMNS))
+        return _numbers(rows, names, CURVE_COLUMNS)
 
 
 def count_room_orders(path: Path) -> Counter[tuple[Room, ...]]:
     """How many games of a run visited which rooms, in which order of first entry."""
     rows = _rows(path / "games.csv", GAMES_COLUMNS)
     with _damage_named(path):
-        games = Counter(row.rpartition(b",")[2] for row in rows)
+        games = Counter(_last_cells(rows))
         return Counter({_parse_rooms(cell): count for cell, count in games.items()})
 
 
@@ -170,26 +171,33 @@ def _damage_named(path: Path) -> Iterator[None]:
 def _rows(path: Path, names: Sequence[str]) -> list[bytes]:
     """A CSV's whole rows; a last one that is still being written is left out.
 
-    A run that is just starting has no file yet, or an empty one: no rows. Logs of 160 million
-    steps have a hundred thousand rows, and cells without quotes: csv.reader takes several times as long.
+    A run that is just starting has no file yet, or an empty one: no rows. Cells have no quotes;
+    csv.reader, which minds them, takes several times as long over a hundred thousand rows.
     """
     whole, _, _ = path.read_bytes().rpartition(b"\n") if path.is_file() else (b"", b"", b"")
     if not whole:
         return []
     header, *rows = whole.splitlines()
-    commas = len(names) - 1
-    if header != ",".join(names).encode() or any(row.count(b",") != commas for row in rows):
+    widths = set(map(bytes.count, rows, itertools.repeat(b",")))
+    if header != ",".join(names).encode() or not widths <= {len(names) - 1}:
         raise RunError(f"{path} is damaged; restore it from a copy.")
     return rows
 
 
-def _numbers(rows: list[bytes], names: Sequence[str], width: int) -> dict[str, np.ndarray]:
-    """The first columns of rows of `width` cells."""
+def _numbers(
+    rows: list[bytes], names: Sequence[str], columns: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Some of the columns that rows have, by name."""
     cells = b",".join(rows).split(b",") if rows else []
+    by_name = {name: cells[columns.index(name) :: len(columns)] for name in names}
     return {
-        name: np.array([float(cell) if cell else np.nan for cell in cells[i::width]], np.float64)
-        for i, name in enumerate(names)
+        name: np.array([float(cell) if cell else np.nan for cell in column], np.float64)
+        for name, column in by_name.items()
     }
+
+
+def _last_cells(rows: list[bytes]) -> list[bytes]:
+    return [last for _, _, last in map(bytes.rpartition, rows, itertools.repeat(b","))]
 
 
 def _parse_rooms(cell: bytes) -> tuple[Room, ...]:

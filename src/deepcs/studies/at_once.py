@@ -22,7 +22,6 @@ from deepcs.runs.config import RunConfig
 
 ROUNDS = 2
 ROUND_SECONDS = 2.0
-WARM_UP_SECONDS = 0.5
 ENOUGH = 0.97  # of the best speed: fewer runs at a time need less memory
 
 
@@ -55,8 +54,8 @@ class Trial:
         self.close = self._training.close
 
 
-def measure(config: RunConfig) -> Measured:
-    """Try half as many runs as there are cores, as many, and a quarter more."""
+def measure(config: RunConfig, seconds: float) -> Measured:
+    """Try half as many runs as there are cores, as many, and a quarter more, so long each."""
     most = cores() + max(1, cores() // 4)
     numbers = sorted({max(1, cores() // 2), cores(), most})
     speeds = dict.fromkeys(numbers, 0.0)
@@ -67,10 +66,10 @@ def measure(config: RunConfig) -> Measured:
             trials.append(Process(f"Trial {i}", memory, False, Trial, config))
         for trial in trials:
             trial.answer()
-        _together(trials, WARM_UP_SECONDS)
+        _together(trials, seconds / 4)  # warm up
         for _ in range(ROUNDS):
             for number in numbers:
-                speeds[number] += _together(trials[:number], ROUND_SECONDS) / ROUNDS
+                speeds[number] += _together(trials[:number], seconds) / ROUNDS
     finally:
         for trial in trials:
             trial.close()
@@ -82,10 +81,12 @@ def _together(trials: Sequence[Process], seconds: float) -> float:
     """Steps per second of all of them at once."""
     for trial in trials:
         trial.ask("rate", seconds)
-    return sum(trial.answer() for trial in trials)
+    return sum(float(trial.answer()) for trial in trials)
 
 
-def runs_at_once(configs: Sequence[RunConfig], cache: Path) -> Measured:
+def runs_at_once(
+    configs: Sequence[RunConfig], cache: Path, seconds: float = ROUND_SECONDS
+) -> Measured:
     """What suits a study with these runs here; measured once, and kept in a file."""
     # The games are what takes long.
     config = next((each for each in configs if find_game(each.world)), configs[0])
@@ -97,6 +98,6 @@ def runs_at_once(configs: Sequence[RunConfig], cache: Path) -> Measured:
         known = None
     if known is not None and known.cores == cores():
         return known
-    measured = measure(config)
+    measured = measure(config, seconds)
     write_whole(cache, json.dumps(vars(measured)).encode())
     return measured

@@ -74,6 +74,8 @@ class StudyFolder:
                 f"Another process is running the study in {self.path}; "
                 "wait for it, stop it, or give another --out."
             ) from error
+        except OSError:
+            pass  # storage that knows no file locks: the lease on each run will do
         self._lock = file
 
     def unlock(self) -> None:

@@ -113,14 +113,17 @@ def _reason(ray: Any, reference: Any) -> str | None:
 
 
 def _train(job: str, folder: str) -> str | None:
-    """On a node: do the job in a process of its own; why it failed, if it did."""
+    """On a node: do the job in a process of its own; why it failed, if it did.
+
+    folder: where the study was started, for `module:factory`; if this node has it.
+    """
     wanted = Job.from_json(job)
     if not wanted.log.parent.is_dir():
         return (
             f"{os.uname().nodename} does not see {wanted.log.parent}; the study's folder must be "
             "on storage that all nodes share"
         )
-    process = JobProcess(wanted, Path(folder))
+    process = JobProcess(wanted, Path(folder) if Path(folder).is_dir() else None)
     try:
         while process.running:
             time.sleep(POLL_SECONDS)

@@ -1,0 +1,170 @@
+"""Best policies: chosen by some seeds and shown by others; games in pictures. On real agents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.patches import Rectangle
+
+from deepcs.analysis import distributions
+from deepcs.analysis.distributions import (
+    SELECTION_GAMES,
+    SELECTION_SEED,
+    Evaluations,
+    best_of,
+    draw_distributions,
+    newest_policy,
+    read_evaluation,
+)
+from deepcs.analysis.groups import Group, read_result
+from deepcs.analysis.panel_figures import draw_filling, draw_panel, look_at, play
+from deepcs.curiosity.games import game
+from deepcs.runs.checkpoint import CheckpointError
+from deepcs.runs.config import RunConfig
+from deepcs.runs.evaluate import EVALUATION_SEED, evaluate, save_evaluation
+from deepcs.runs.load import load_agent
+from deepcs.runs.train import train
+
+HALLWAY = RunConfig("KeyHallway", steps=1_600, actors=4, log_every=400)
+
+
+def train_group(folder: Path, config: RunConfig, seeds: int) -> Group:
+    config = config.resolved()
+    runs = []
+    for seed in range(seeds):
+        path = folder / f"{config.world}-{seed}"
+        mine = RunConfig(**{**vars(config), "seed": seed})
+        train(mine, path, workers=1)
+        result = read_result(path, mine)
+        assert result is not None
+        runs.append(result)
+    return Group(config, "", seeds, tuple(runs))
+
+
+@pytest.fixture(scope="module")
+def hallway(tmp_path_factory: pytest.TempPathFactory) -> Group:
+    return train_group(tmp_path_factory.mktemp("runs"), HALLWAY, 2)
+
+
+def test_the_best_is_chosen_by_selection_seeds_and_shown_by_others(
+    hallway: Group, tmp_path: Path
+) -> None:
+    best = best_of(hallway, Evaluations(tmp_path, lambda text: None), games=5)
+    assert best is not None
+    means = []
+    for run in hallway.runs:
+        chosen_by = evaluate(load_agent(run.path), games=SELECTION_GAMES, seed=SELECTION_SEED)
+        means.append((chosen_by.scores.mean(), chosen_by.tiles.mean()))
+    expected = hallway.runs[int(means[1] > means[0])]
+    assert best.run is expected
+    assert best.candidates == 2
+    assert best.evaluation == evaluate(load_agent(expected.path), games=5, seed=EVALUATION_SEED)
+    assert SELECTION_SEED != EVALUATION_SEED
+
+
+def test_games_are_played_once_and_then_read(hallway: Group, tmp_path: Path) -> None:
+    said: list[str] = []
+    first = best_of(hallway, Evaluations(tmp_path, said.append), games=3)
+    assert len(said) == 3  # two candidates, then the best
+    again = best_of(hallway, Evaluations(tmp_path, said.append), games=3)
+    assert len(said) == 3
+    assert first is not None
+    assert again is not None
+    assert again.evaluation == first.evaluation
+    best_of(hallway, Evaluations(tmp_path, said.append), games=4)  # other games of the best
+    assert len(said) == 4
+
+
+def test_other_weights_at_the_same_step_are_another_policy(hallway: Group) -> None:
+    run, other = hallway.runs
+    assert newest_policy(run)[0] == newest_policy(other)[0] == 1_600
+    hashes = [newest_policy(each)[1].rpartition("-")[2] for each in (run, other)]
+    manifest = json.loads((run.path / "checkpoints" / "1600" / "manifest.json").read_bytes())
+    assert hashes[0] == manifest["weights.safetensors"][:12] != hashes[1]
+
+
+def test_a_run_without_a_whole_checkpoint_is_no_candidate(hallway: Group, tmp_path: Path) -> None:
+    one = hallway.runs[0]
+    folder = one.path / "checkpoints"
+    folder.rename(one.path / "elsewhere")
+    try:
+        with pytest.raises(CheckpointError):
+            newest_policy(one)
+        best = best_of(hallway, Evaluations(tmp_path, lambda text: None), games=2)
+        assert best is not None
+        assert (best.run, best.candidates) == (hallway.runs[1], 1)
+    finally:
+        (one.path / "elsewhere").rename(folder)
+
+
+def test_an_evaluation_is_read_as_it_was_saved(hallway: Group, tmp_path: Path) -> None:
+    result = evaluate(load_agent(hallway.runs[0].path), games=4, workers=0)
+    save_evaluation(tmp_path / "games.csv", result)
+    assert read_evaluation(tmp_path / "games.csv") == result
+
+
+def test_boxes_are_quartiles_and_every_game_is_a_dot(
+    hallway: Group, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = best_of(hallway, Evaluations(tmp_path, lambda text: None), games=5)
+    assert best is not None
+    scores = np.array([0.0, 1, 3, 4, 10])
+    monkeypatch.setattr(distributions.Evaluation, "scores", scores)
+    drawing = draw_distributions([best])
+    (axes,) = drawing.figure.axes
+    dots = axes.lines[0]
+    assert dots.get_xdata().tolist() == scores.tolist()
+    assert np.ptp(np.asarray(dots.get_ydata())) > 0  # jittered
+    (box,) = (patch for patch in axes.patches if isinstance(patch, Rectangle))
+    assert (box.get_x(), box.get_x() + box.get_width()) == (1, 4)
+    (median,) = (line for line in axes.lines if line.get_label() == "median")
+    assert set(median.get_xdata()) == {3}
+    assert f"seed {EVALUATION_SEED}" in drawing.caption
+    assert f"seed {SELECTION_SEED}" in drawing.caption
+    assert len(drawing.data[0].rows) == 5
+
+
+def test_a_game_seen_again_is_the_same_game(hallway: Group) -> None:
+    agent = load_agent(hallway.runs[0].path)
+    played = play(agent)
+    moments = look_at(agent, played, played.new_tiles)
+    assert [moment.touched.total() for moment in moments] == [*range(1, len(moments) + 1)]
+    assert moments[0].step == 0
+    for moment in moments:
+        assert np.count_nonzero(moment.plane) == moment.touched.total()
+    assert play(agent) == played
+
+
+def test_montezumas_panel_shows_the_game_the_plane_and_the_map(tmp_path: Path) -> None:
+    config = RunConfig("MontezumaRevenge", steps=160, actors=2, log_every=80)
+    group = train_group(tmp_path, config, 1)
+    agent = load_agent(group.runs[0].path)
+    played = play(agent)
+    drawing = draw_panel(group, agent, played)
+    screen, plane, rooms = drawing.figure.axes
+    (moment,) = look_at(agent, played, played.new_tiles[-1:])
+    np.testing.assert_array_equal(screen.images[0].get_array(), moment.picture)
+    np.testing.assert_array_equal(plane.images[0].get_array(), moment.plane)
+    touched = sum(int((mesh.get_array() > 0).sum()) for mesh in rooms.collections)
+    assert touched == moment.touched.total() == len(drawing.data[0].rows)
+    assert len(rooms.patches) == 24
+
+
+def test_seaquests_grid_fills_from_left_to_right(tmp_path: Path) -> None:
+    config = RunConfig("Seaquest", steps=160, actors=2, log_every=80)
+    group = train_group(tmp_path, config, 1)
+    agent = load_agent(group.runs[0].path)
+    played = play(agent)
+    drawing = draw_filling(group, agent, played)
+    panels = drawing.figure.axes
+    below = panels[len(panels) // 2 :]
+    white = [np.count_nonzero(axes.images[0].get_array()) for axes in below]
+    assert white == sorted(set(white))
+    tiles = [int(axes.get_xlabel().split()[0]) for axes in below]
+    assert tiles[0] == 1
+    assert tiles[-1] == len(played.new_tiles)
+    grid = game("Seaquest").grid()
+    assert f"of {grid.rows * grid.columns} tiles" in below[0].get_xlabel()

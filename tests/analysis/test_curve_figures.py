@@ -1,0 +1,240 @@
+"""Learning curves: what is drawn is what the runs did, and bars stand where p says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from generated import ROWS, STEPS, experiment, group_of, level, results_of
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from scipy import stats
+
+from deepcs.analysis.curve_figures import curve_figures, draw_curves, spans
+from deepcs.analysis.games_figure import games_figure
+from deepcs.analysis.groups import Results
+from deepcs.analysis.statistics import holm
+from deepcs.analysis.style import look, save_figure
+from deepcs.analysis.sweep_figures import sweep_figures
+from deepcs.runs.config import RunConfig
+
+BLUE, VERMILLION = look("deepcs", "a2c").colour, look("a2c", "a2c").colour
+
+
+def noisy(config: RunConfig) -> list[float]:
+    """DeepCS departs from A2C after the fourth row; unlike in every run."""
+    rng = np.random.default_rng([config.seed, config.treatment == "deepcs"])
+    rise = 500.0 * (config.treatment == "deepcs")
+    return [rng.normal(100, 30) + rise * (row >= 4) for row in range(ROWS)]
+
+
+def names(results: Results) -> list[str]:
+    return [d.name for world in results.worlds for d in curve_figures(results.of(world))]
+
+
+def medians(figure: Figure, panel: int, colour: str) -> np.ndarray:
+    """The solid line of a colour."""
+    (line,) = (
+        line
+        for line in figure.axes[panel].lines
+        if line.get_linestyle() == "-" and line.get_color() == colour
+    )
+    assert line.get_xdata().tolist() == [STEPS // ROWS * row for row in range(1, ROWS + 1)]
+    return np.asarray(line.get_ydata())
+
+
+@pytest.fixture(scope="module")
+def noisy_results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("noisy")
+    return results_of(folder, experiment("Seaquest", ["deepcs", "a2c"], 7), scores=noisy)
+
+
+def scores_of(results: Results, treatment: str) -> np.ndarray:
+    return np.array([run.score for run in group_of(results, treatment).runs])
+
+
+def test_lines_bands_and_dots_are_medians_quartiles_and_extremes(noisy_results: Results) -> None:
+    (drawing,) = curve_figures(noisy_results.of("Seaquest"))
+    axes = drawing.figure.axes[0]
+    for treatment, colour in (("deepcs", BLUE), ("a2c", VERMILLION)):
+        scores = scores_of(noisy_results, treatment)
+        np.testing.assert_allclose(medians(drawing.figure, 0, colour), np.median(scores, axis=0))
+        np.testing.assert_allclose(
+            medians(drawing.figure, 1, colour), np.median(2 * scores, axis=0)
+        )  # intrinsic reward was written as twice the score
+        dotted = [
+            line.get_ydata()
+            for line in axes.lines
+            if line.get_linestyle() == ":" and line.get_color() == colour
+        ]
+        np.testing.assert_allclose(dotted, [scores.min(axis=0), scores.max(axis=0)])
+        (band,) = (
+            c
+            for c in axes.collections
+            if isinstance(c, PolyCollection) and to_hex(c.get_facecolor()[0]) == colour.lower()
+        )
+        heights = band.get_paths()[0].vertices[:, 1]
+        low, high = np.percentile(scores, (25, 75), axis=0)
+        assert np.isin(np.round([*low, *high], 9), np.round(heights, 9)).all()
+
+
+def test_bars_stand_where_p_says_and_nowhere_else(noisy_results: Results) -> None:
+    (drawing,) = curve_figures(noisy_results.of("Seaquest"))
+    ours, theirs = (scores_of(noisy_results, name) for name in ("deepcs", "a2c"))
+    p = stats.mannwhitneyu(ours, theirs, axis=0, method="asymptotic").pvalue
+    dark = holm(p) < 0.05
+    light = (p < 0.05) & ~dark
+    assert dark.sum() == 6
+    assert not dark[:4].any()
+    drawn_light, drawn_dark = drawing.figure.axes[2].collections
+    for drawn, mask in ((drawn_light, light), (drawn_dark, dark)):
+        boxes = [path.get_extents() for path in drawn.get_paths()]
+        covered = np.zeros(ROWS, bool)
+        for box in boxes:
+            covered |= (np.arange(ROWS) + 0.5 > ROWS * box.x0 / STEPS) & (
+                np.arange(ROWS) + 0.5 < ROWS * box.x1 / STEPS
+            )
+        np.testing.assert_array_equal(covered, mask)
+    assert to_hex(drawn_dark.get_facecolor()[0]) == VERMILLION.lower()
+    assert [label.get_text() for label in drawing.figure.axes[2].get_yticklabels()] == ["vs A2C"]
+
+
+def test_data_tables_hold_the_numbers_that_are_drawn(noisy_results: Results) -> None:
+    (drawing,) = curve_figures(noisy_results.of("Seaquest"))
+    curves, tests = drawing.data
+    rows = [row for row in curves.rows if row[:2] == ["Game score", "DeepCS"]]
+    scores = scores_of(noisy_results, "deepcs")
+    assert [row[2] for row in rows] == [STEPS // ROWS * row for row in range(1, ROWS + 1)]
+    assert {row[3] for row in rows} == {7}
+    expected = np.percentile(scores, (50, 25, 75, 0, 100), axis=0)
+    np.testing.assert_allclose(np.array([row[4:] for row in rows]).T, expected)
+    columns = [column.name for column in tests.columns]
+    p = [row[columns.index("p")] for row in tests.rows if row[0] == "Game score"]
+    theirs = scores_of(noisy_results, "a2c")
+    expected = stats.mannwhitneyu(scores, theirs, axis=0, method="asymptotic").pvalue
+    np.testing.assert_allclose(p, expected)
+
+
+def test_too_few_runs_for_any_bar_are_named_as_such(tmp_path: Path) -> None:
+    results = results_of(tmp_path, experiment("Freeway", ["deepcs", "a2c"], 3))
+    (drawing,) = curve_figures(results.of("Freeway"))
+    bars = drawing.figure.axes[2]
+    assert [text.get_text() for text in bars.texts] == ["too few runs for p < 0.05"]
+    assert not any(collection.get_paths() for collection in bars.collections)
+
+
+def test_spans_join_neighbouring_points() -> None:
+    grid = np.array([10, 20, 30, 40])
+    assert spans(np.array([True, True, False, True]), grid) == [(0, 20), (30, 10)]
+    assert spans(np.zeros(4, bool), grid) == []
+
+
+def test_only_runs_that_leave_the_first_room_are_kept_where_they_are_paid_to(
+    tmp_path: Path,
+) -> None:
+    def scores(config: RunConfig) -> list[float]:
+        leaves = config.treatment == "deepcs" or (config.treatment == "no-grid" and config.seed < 2)
+        return [400.0 * leaves] * ROWS
+
+    treatments = ["deepcs", "a2c", "no-grid"]
+    results = results_of(tmp_path, experiment("MontezumaRevenge", treatments, 4), scores=scores)
+    *_, drawing = curve_figures(results.of("MontezumaRevenge"))
+    assert drawing.name == "montezumarevenge-first-room"
+    n = {(row[1], row[3]) for row in drawing.data[0].rows}
+    assert n == {("DeepCS", 4), ("A2C", 4), ("No grid", 2)}
+    assert "4 of 4 runs of DeepCS, 2 of 4 runs of No grid" in drawing.caption
+
+
+@pytest.mark.parametrize(
+    ("treatments", "agents", "expected"),
+    [
+        (["deepcs", "a2c"], ["a2c"], ["seaquest-main"]),
+        (["deepcs", "a2c", "no-grid"], ["a2c"], ["seaquest-main", "seaquest-controls"]),
+        (["deepcs", "never-reset"], ["a2c"], ["seaquest-controls"]),
+        (["deepcs"], ["a2c"], ["seaquest-main"]),
+        (
+            ["deepcs"],
+            ["a2c", "acktr"],
+            ["seaquest-acktr-against-a2c"],
+        ),
+    ],
+)
+def test_a_figure_is_drawn_where_the_study_has_its_groups(
+    tmp_path: Path, treatments: list[str], agents: list[str], expected: list[str]
+) -> None:
+    results = results_of(tmp_path, experiment("Seaquest", treatments, 2, f"agents = {agents}"))
+    assert names(results) == expected
+
+
+def test_a_treatment_has_one_colour_in_all_figures(tmp_path: Path) -> None:
+    treatments = ["deepcs", "a2c", "no-grid", "no-intrinsic", "never-reset", "life-reset"]
+    results = results_of(
+        tmp_path, experiment("Seaquest", treatments, 2, "agents = ['a2c', 'acktr']")
+    )
+    looks = [group.look for group in results.groups]
+    assert len({(each.colour, each.line) for each in looks}) == len(looks) == 12
+    assert look("no-grid", "acktr").colour == look("no-grid", "a2c").colour
+
+
+def test_reference_lines_stand_at_the_published_scores_or_are_named(tmp_path: Path) -> None:
+    scores = {"Freeway": 20.0, "Venture": 12.0}  # PC and PCn: 30 and 31; 0 and 1356
+    results = results_of(
+        tmp_path,
+        *(experiment(world, ["deepcs"], 2) for world in scores),
+        scores=lambda config: [scores[config.world]] * ROWS,
+    )
+    (drawing,) = games_figure(results)
+    lines = [
+        sorted(
+            line.get_ydata()[0]
+            for line in axes.lines
+            if isinstance(line.get_linestyle(), str) and len(line.get_xdata()) == 2
+        )
+        for axes in drawing.figure.axes[:2]
+    ]
+    assert lines == [[30, 31], [0]]
+    venture = [text.get_text() for text in drawing.figure.axes[1].texts]
+    assert "PCn 1,356 ↑" in venture
+    assert "PC 0" in venture
+    published = {tuple(row) for row in drawing.data[1].rows}
+    assert ("Freeway", "PCn", 31) in published
+
+
+def test_a_sweep_shows_final_scores_and_the_default_between_them(tmp_path: Path) -> None:
+    def scores(config: RunConfig) -> list[float]:
+        return [100 * float(str(config.weight)) + config.seed] * ROWS
+
+    world = "MontezumaRevenge"
+    swept = experiment(world, ["deepcs"], 3, "sweep = { weight = [0.9, 0.1] }")
+    results = results_of(tmp_path, experiment(world, ["deepcs"], 2), swept, scores=scores)
+    (drawing,) = sweep_figures(results.groups)
+    (joined,) = (line for line in drawing.figure.axes[0].lines if line.get_marker() == "o")
+    assert joined.get_ydata().tolist() == [11, 25.5, 91]
+    labels = [label.get_text() for label in drawing.figure.axes[0].get_xticklabels()]
+    assert labels == ["0.1", "0.25\n(default)", "0.9"]
+
+
+def test_the_same_runs_give_the_same_files(noisy_results: Results, tmp_path: Path) -> None:
+    saved = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (drawing,) = curve_figures(noisy_results.of("Seaquest"))
+        saved.append(
+            [path.read_bytes() for path in save_figure(drawing.figure, tmp_path / name, "x")]
+        )
+    assert saved[0] == saved[1]
+
+
+def test_a_half_finished_run_counts_as_far_as_it_went(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        experiment("Seaquest", ["deepcs"], 3),
+        scores=lambda config: level(config)[: ROWS // 2 if config.seed == 2 else ROWS],
+    )
+    group = group_of(results, "deepcs")
+    drawing = draw_curves("x", "x", [(group, None)])
+    n = [row[3] for row in drawing.data[0].rows if row[0] == "Game score"]
+    assert n == [3] * 5 + [2] * 5
+    assert "DeepCS (n = 3, 1 unfinished)" in drawing.caption

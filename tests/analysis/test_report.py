@@ -1,0 +1,208 @@
+"""The report: one page that needs nothing else, all its numbers beside it, bad input refused."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from generated import experiment, group_of, level, make_study, run_path
+from PIL import Image
+
+from deepcs.analysis.groups import collect
+from deepcs.analysis.report import make_report
+from deepcs.cli import main
+from deepcs.report_command import Report
+from deepcs.runs.folder import RunError
+from deepcs.runs.train import train
+from deepcs.studies.experiment import StudyError
+from deepcs.studies.folder import StudyFolder
+from deepcs.studies.study import Study, read_study
+
+VOID = {"meta", "img", "br", "link", "hr"}
+
+
+class Page(HTMLParser):
+    """Ids, references and pictures of a page; refuses tags that do not match."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.references: list[str] = []
+        self.tags: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in VOID:
+            self._open.append(tag)
+        for name, value in attributes:
+            if name == "id":
+                self.ids.append(str(value))
+            if name in ("href", "src", "srcset", "data", "action", "poster"):
+                self.references.append(str(value))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+
+TRAINED = """
+about = "Trained <for> real."
+[[experiments]]
+worlds = ["KeyHallway"]
+treatments = ["deepcs", "a2c"]
+seeds = 2
+steps = 1600
+settings = { actors = 4, log_every = 400 }
+"""
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path, Page, str]:
+    """A study of four real runs, one of them missing, with its report."""
+    folder = StudyFolder(tmp_path_factory.mktemp("trained") / "study")
+    study = read_study("hall", TRAINED)
+    folder.path.mkdir()
+    folder.take(study)
+    for run in study.runs[:-1]:
+        train(run.config, folder.run_path(run), workers=1)
+    page = make_report(folder.path, games=4)
+    assert page == folder.path / "report" / "report.html"
+    text = page.read_text()
+    return study, folder.path, Page(text), text
+
+
+def test_the_page_refers_to_nothing_outside_its_folder(
+    trained: tuple[Study, Path, Page, str],
+) -> None:
+    _, folder, page, text = trained
+    assert len(page.ids) == len(set(page.ids))
+    assert not {"script", "link", "iframe", "base"} & set(page.tags)
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert style is not None
+    assert not re.search(r"url\(|@import", style[1])
+    for reference in page.references:
+        if reference.startswith("#"):
+            assert reference[1:] in page.ids
+        elif not reference.startswith("data:"):
+            assert (folder / "report" / reference).is_file(), reference
+    assert any(reference.endswith(".mp4") for reference in page.references)
+    assert len(text) < 15_000_000
+
+
+def test_every_picture_of_the_page_can_be_seen(trained: tuple[Study, Path, Page, str]) -> None:
+    _, folder, page, _ = trained
+    pictures = [r for r in page.references if r.startswith("data:")]
+    assert len(pictures) == len(list((folder / "report" / "figures").glob("*.png"))) == 4
+    for picture in pictures:
+        kind, _, data = picture.removeprefix("data:image/").partition(";base64,")
+        content = base64.b64decode(data, validate=True)
+        if kind == "svg+xml":
+            assert content.lstrip().startswith(b"<?xml")
+            assert not re.search(rb'(href|src)="(?!#|data:)', content)
+        else:
+            Image.open(io.BytesIO(content)).verify()
+    for path in (folder / "report" / "figures").glob("*.png"):
+        pixels = np.asarray(Image.open(path).convert("L"))
+        assert pixels.shape[1] >= 600
+        assert pixels.std() > 5  # something is drawn
+
+
+def test_a_partial_study_says_so_and_states_n(trained: tuple[Study, Path, Page, str]) -> None:
+    *_, text = trained
+    assert "<strong>Partial.</strong> 3 of 4 runs are finished and 0 under way" in text
+    assert "A2C (n = 1 of 2)" in text
+    assert "1 of 2</td>" in text
+    assert "Trained &lt;for&gt; real." in text
+
+
+def test_csv_numbers_are_those_of_the_runs(trained: tuple[Study, Path, Page, str]) -> None:
+    study, folder, _, _ = trained
+    with (folder / "report" / "data" / "keyhallway-main.csv").open(newline="") as file:
+        rows = [r for r in csv.DictReader(file) if r["measure"] == "Intrinsic reward"]
+    runs = group_of(collect(study, folder), "deepcs").runs
+    ours = [row for row in rows if row["group"] == "DeepCS"]
+    assert [int(row["step"]) for row in ours] == runs[0].steps.tolist()
+    expected = np.median([run.intrinsic for run in runs], axis=0)
+    found = [float(row["median"] or "nan") for row in ours]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_second_report_plays_and_films_nothing_and_changes_nothing(
+    trained: tuple[Study, Path, Page, str],
+) -> None:
+    _, folder, _, _ = trained
+    files = [path for path in (folder / "report").rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    said: list[str] = []
+    make_report(folder, games=4, say=said.append)
+    assert not any("Playing" in text or "Filming" in text for text in said)
+    assert {path: path.read_bytes() for path in files} == before
+
+
+def test_what_an_earlier_report_drew_and_this_one_does_not_is_gone(tmp_path: Path) -> None:
+    study = make_study(tmp_path, experiment("Freeway", ["deepcs", "a2c"], 2))
+    make_report(tmp_path, games=0, videos=False)
+    figures = tmp_path / "report" / "figures"
+    assert (figures / "freeway-main.svg").is_file()
+    for run in study.runs:
+        if run.config.treatment == "a2c":
+            (run_path(tmp_path, run) / "curve.csv").unlink()
+    make_report(tmp_path, games=0, videos=False)
+    assert sorted(path.name for path in figures.iterdir()) == [
+        "other-games.png",
+        "other-games.svg",
+    ]
+
+
+def test_a_folder_that_is_no_study_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"^.* holds no study; begin one with deepcs study run"):
+        make_report(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_without_a_finished_run_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    make_study(
+        tmp_path, experiment("Freeway", ["deepcs"], 2), scores=lambda config: level(config)[:3]
+    )
+    with pytest.raises(RunError, match=r"^No run of study made is finished in .*deepcs study run"):
+        make_report(tmp_path)
+    assert not (tmp_path / "report").exists()
+
+
+def test_games_below_zero_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Got -1 games; give a whole number from 0 up"):
+        make_report(tmp_path, games=-1)
+
+
+def test_the_command_reports_a_half_written_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = make_study(tmp_path, experiment("KeyHallway", ["deepcs", "a2c"], 3))
+    damaged, cut, *_ = (run_path(tmp_path, run) for run in study.runs)
+    (damaged / "visits.npz").write_bytes(b"PK\3\4 half")
+    (cut / "games.csv").write_bytes((cut / "games.csv").read_bytes()[:20])
+    Report("made.toml", out=tmp_path, games=0, videos=False).run()
+    assert capsys.readouterr().out.splitlines()[-1] == f"Done: {tmp_path}/report/report.html"
+    text = (tmp_path / "report" / "report.html").read_text()
+    assert f"{damaged / 'visits.npz'} is damaged or missing" in text
+    assert "DeepCS (n = 2 of 3)" in text
+
+
+def test_the_command_line_says_what_is_wrong_and_exits_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["study", "report", "demo", "--out", str(tmp_path / "nowhere")])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("deepcs: ")
+    assert "holds no study" in error
+    assert error.count("\n") == 1
