@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from deepcs.analysis.report import GAMES, make_report
 from deepcs.study_commands import StudyName, study_folder
 
@@ -25,7 +23,6 @@ class Report:
     """film a game of each group's best policy"""
 
     def run(self) -> None:
-        torch.set_num_threads(1)  # the emulators have the cores
         folder = study_folder(self.study, self.out)
         page = make_report(folder.path, games=self.games, videos=self.videos, say=_say)
         print(f"Done: {page}")

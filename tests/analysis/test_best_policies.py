@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from generated import group_of
 from matplotlib.patches import Rectangle
 
-from deepcs.analysis import distributions
+from deepcs.analysis import distributions, panel_figures
 from deepcs.analysis.distributions import (
     SELECTION_GAMES,
     SELECTION_SEED,
@@ -19,34 +20,33 @@ from deepcs.analysis.distributions import (
     newest_policy,
     read_evaluation,
 )
-from deepcs.analysis.groups import Group, read_result
-from deepcs.analysis.panel_figures import draw_filling, draw_panel, look_at, play
+from deepcs.analysis.groups import Group, collect, read_result
+from deepcs.analysis.panel_figures import Played, draw_filling, draw_panel, look_at, play
 from deepcs.curiosity.games import game
 from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import EVALUATION_SEED, evaluate, save_evaluation
-from deepcs.runs.load import load_agent
+from deepcs.runs.load import Agent, load_agent
 from deepcs.runs.train import train
-
-HALLWAY = RunConfig("KeyHallway", steps=1_600, actors=4, log_every=400)
-
-
-def train_group(folder: Path, config: RunConfig, seeds: int) -> Group:
-    config = config.resolved()
-    runs = []
-    for seed in range(seeds):
-        path = folder / f"{config.world}-{seed}"
-        mine = RunConfig(**{**vars(config), "seed": seed})
-        train(mine, path, workers=1)
-        result = read_result(path, mine)
-        assert result is not None
-        runs.append(result)
-    return Group(config, "", seeds, tuple(runs))
+from deepcs.studies.folder import StudyFolder
 
 
 @pytest.fixture(scope="module")
-def hallway(tmp_path_factory: pytest.TempPathFactory) -> Group:
-    return train_group(tmp_path_factory.mktemp("runs"), HALLWAY, 2)
+def hallway(trained: StudyFolder) -> Group:
+    return group_of(collect(trained.read(), trained.path), "deepcs")
+
+
+def play_with_untrained(
+    world: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Group, Agent, Played]:
+    """A short game of an agent of two updates."""
+    monkeypatch.setattr(panel_figures, "MAX_STEPS", 150)
+    config = RunConfig(world, steps=20, actors=2, log_every=10).resolved()
+    train(config, path, workers=1)
+    result = read_result(path, config)
+    assert result is not None
+    agent = load_agent(path)
+    return Group(config, "", 1, (result,)), agent, play(agent)
 
 
 def test_the_best_is_chosen_by_selection_seeds_and_shown_by_others(
@@ -56,12 +56,14 @@ def test_the_best_is_chosen_by_selection_seeds_and_shown_by_others(
     assert best is not None
     means = []
     for run in hallway.runs:
-        chosen_by = evaluate(load_agent(run.path), games=SELECTION_GAMES, seed=SELECTION_SEED)
+        agent = load_agent(run.path)
+        chosen_by = evaluate(agent, games=SELECTION_GAMES, seed=SELECTION_SEED, workers=0)
         means.append((chosen_by.scores.mean(), chosen_by.tiles.mean()))
     expected = hallway.runs[int(means[1] > means[0])]
     assert best.run is expected
     assert best.candidates == 2
-    assert best.evaluation == evaluate(load_agent(expected.path), games=5, seed=EVALUATION_SEED)
+    shown = evaluate(load_agent(expected.path), games=5, seed=EVALUATION_SEED, workers=0)
+    assert best.evaluation == shown
     assert SELECTION_SEED != EVALUATION_SEED
 
 
@@ -138,11 +140,10 @@ def test_a_game_seen_again_is_the_same_game(hallway: Group) -> None:
     assert play(agent) == played
 
 
-def test_montezumas_panel_shows_the_game_the_plane_and_the_map(tmp_path: Path) -> None:
-    config = RunConfig("MontezumaRevenge", steps=160, actors=2, log_every=80)
-    group = train_group(tmp_path, config, 1)
-    agent = load_agent(group.runs[0].path)
-    played = play(agent)
+def test_montezumas_panel_shows_the_game_the_plane_and_the_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group, agent, played = play_with_untrained("MontezumaRevenge", tmp_path, monkeypatch)
     drawing = draw_panel(group, agent, played)
     screen, plane, rooms = drawing.figure.axes
     (moment,) = look_at(agent, played, played.new_tiles[-1:])
@@ -153,11 +154,10 @@ def test_montezumas_panel_shows_the_game_the_plane_and_the_map(tmp_path: Path) -
     assert len(rooms.patches) == 24
 
 
-def test_seaquests_grid_fills_from_left_to_right(tmp_path: Path) -> None:
-    config = RunConfig("Seaquest", steps=160, actors=2, log_every=80)
-    group = train_group(tmp_path, config, 1)
-    agent = load_agent(group.runs[0].path)
-    played = play(agent)
+def test_seaquests_grid_fills_from_left_to_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group, agent, played = play_with_untrained("Seaquest", tmp_path, monkeypatch)
     drawing = draw_filling(group, agent, played)
     panels = drawing.figure.axes
     below = panels[len(panels) // 2 :]

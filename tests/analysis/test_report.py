@@ -14,15 +14,14 @@ import pytest
 from generated import experiment, group_of, level, make_study, run_path
 from PIL import Image
 
+from deepcs.analysis import report
 from deepcs.analysis.groups import collect
 from deepcs.analysis.report import make_report
 from deepcs.cli import main
 from deepcs.report_command import Report
 from deepcs.runs.folder import RunError
-from deepcs.runs.train import train
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.folder import StudyFolder
-from deepcs.studies.study import Study, read_study
 
 VOID = {"meta", "img", "br", "link", "hr"}
 
@@ -53,54 +52,40 @@ class Page(HTMLParser):
         assert self._open.pop() == tag
 
 
-TRAINED = """
-about = "Trained <for> real."
-[[experiments]]
-worlds = ["KeyHallway"]
-treatments = ["deepcs", "a2c"]
-seeds = 2
-steps = 1600
-settings = { actors = 4, log_every = 400 }
-"""
-
-
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path, Page, str]:
-    """A study of four real runs, one of them missing, with its report."""
-    folder = StudyFolder(tmp_path_factory.mktemp("trained") / "study")
-    study = read_study("hall", TRAINED)
-    folder.path.mkdir()
-    folder.take(study)
-    for run in study.runs[:-1]:
-        train(run.config, folder.run_path(run), workers=1)
-    page = make_report(folder.path, games=4)
-    assert page == folder.path / "report" / "report.html"
-    text = page.read_text()
-    return study, folder.path, Page(text), text
+def page(trained: StudyFolder) -> tuple[Page, str]:
+    """The report of a study of four real runs, one of them missing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "VIDEO_STEPS", 20)
+        path = make_report(trained.path, games=4)
+    assert path == trained.report / "report.html"
+    return Page(path.read_text()), path.read_text()
 
 
 def test_the_page_refers_to_nothing_outside_its_folder(
-    trained: tuple[Study, Path, Page, str],
+    trained: StudyFolder, page: tuple[Page, str]
 ) -> None:
-    _, folder, page, text = trained
-    assert len(page.ids) == len(set(page.ids))
-    assert not {"script", "link", "iframe", "base"} & set(page.tags)
+    parsed, text = page
+    assert len(parsed.ids) == len(set(parsed.ids))
+    assert not {"script", "link", "iframe", "base"} & set(parsed.tags)
     style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
     assert style is not None
     assert not re.search(r"url\(|@import", style[1])
-    for reference in page.references:
+    for reference in parsed.references:
         if reference.startswith("#"):
-            assert reference[1:] in page.ids
+            assert reference[1:] in parsed.ids
         elif not reference.startswith("data:"):
-            assert (folder / "report" / reference).is_file(), reference
-    assert any(reference.endswith(".mp4") for reference in page.references)
+            assert (trained.report / reference).is_file(), reference
+    assert any(reference.endswith(".mp4") for reference in parsed.references)
     assert len(text) < 15_000_000
 
 
-def test_every_picture_of_the_page_can_be_seen(trained: tuple[Study, Path, Page, str]) -> None:
-    _, folder, page, _ = trained
-    pictures = [r for r in page.references if r.startswith("data:")]
-    assert len(pictures) == len(list((folder / "report" / "figures").glob("*.png"))) == 4
+def test_every_picture_of_the_page_can_be_seen(
+    trained: StudyFolder, page: tuple[Page, str]
+) -> None:
+    pictures = [r for r in page[0].references if r.startswith("data:")]
+    files = list((trained.report / "figures").glob("*.png"))
+    assert len(pictures) == len(files) == 4
     for picture in pictures:
         kind, _, data = picture.removeprefix("data:image/").partition(";base64,")
         content = base64.b64decode(data, validate=True)
@@ -109,25 +94,25 @@ def test_every_picture_of_the_page_can_be_seen(trained: tuple[Study, Path, Page,
             assert not re.search(rb'(href|src)="(?!#|data:)', content)
         else:
             Image.open(io.BytesIO(content)).verify()
-    for path in (folder / "report" / "figures").glob("*.png"):
+    for path in files:
         pixels = np.asarray(Image.open(path).convert("L"))
         assert pixels.shape[1] >= 600
         assert pixels.std() > 5  # something is drawn
 
 
-def test_a_partial_study_says_so_and_states_n(trained: tuple[Study, Path, Page, str]) -> None:
-    *_, text = trained
+def test_a_partial_study_says_so_and_states_n(page: tuple[Page, str]) -> None:
+    _, text = page
     assert "<strong>Partial.</strong> 3 of 4 runs are finished and 0 under way" in text
     assert "A2C (n = 1 of 2)" in text
     assert "1 of 2</td>" in text
     assert "Trained &lt;for&gt; real." in text
 
 
-def test_csv_numbers_are_those_of_the_runs(trained: tuple[Study, Path, Page, str]) -> None:
-    study, folder, _, _ = trained
-    with (folder / "report" / "data" / "keyhallway-main.csv").open(newline="") as file:
+@pytest.mark.usefixtures("page")
+def test_csv_numbers_are_those_of_the_runs(trained: StudyFolder) -> None:
+    with (trained.report / "data" / "keyhallway-main.csv").open(newline="") as file:
         rows = [r for r in csv.DictReader(file) if r["measure"] == "Intrinsic reward"]
-    runs = group_of(collect(study, folder), "deepcs").runs
+    runs = group_of(collect(trained.read(), trained.path), "deepcs").runs
     ours = [row for row in rows if row["group"] == "DeepCS"]
     assert [int(row["step"]) for row in ours] == runs[0].steps.tolist()
     expected = np.median([run.intrinsic for run in runs], axis=0)
@@ -135,14 +120,12 @@ def test_csv_numbers_are_those_of_the_runs(trained: tuple[Study, Path, Page, str
     np.testing.assert_array_equal(found, expected)
 
 
-def test_a_second_report_plays_and_films_nothing_and_changes_nothing(
-    trained: tuple[Study, Path, Page, str],
-) -> None:
-    _, folder, _, _ = trained
-    files = [path for path in (folder / "report").rglob("*") if path.is_file()]
+@pytest.mark.usefixtures("page")
+def test_a_second_report_plays_and_films_nothing_and_changes_nothing(trained: StudyFolder) -> None:
+    files = [path for path in trained.report.rglob("*") if path.is_file()]
     before = {path: path.read_bytes() for path in files}
     said: list[str] = []
-    make_report(folder, games=4, say=said.append)
+    make_report(trained.path, games=4, say=said.append)
     assert not any("Playing" in text or "Filming" in text for text in said)
     assert {path: path.read_bytes() for path in files} == before
 

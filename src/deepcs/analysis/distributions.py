@@ -28,6 +28,7 @@ from deepcs.analysis.style import (
     styled,
 )
 from deepcs.analysis.tables import Cell, Column, Table, words
+from deepcs.curiosity.games import find_game
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.checkpoint import CheckpointError, checkpoint_steps, read_checked
 from deepcs.runs.evaluate import EVALUATION_SEED, Evaluation, evaluate, save_evaluation
@@ -71,7 +72,8 @@ class Evaluations:
         if path.is_file():
             return read_evaluation(path)
         self._say(f"Playing {games} games with {run.name} ...")
-        result = evaluate(load_agent(run.path, step), games=games, seed=seed)
+        workers = None if find_game(run.config.world) else 0  # a maze is played before one starts
+        result = evaluate(load_agent(run.path, step), games=games, seed=seed, workers=workers)
         self.folder.mkdir(parents=True, exist_ok=True)
         save_evaluation(path, result)
         return result

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from deepcs.analysis.curve_figures import curve_figures
 from deepcs.analysis.distributions import (
@@ -74,7 +75,13 @@ def make_report(
         raise ValueError(f"Got {games} games; give a whole number from 0 up.")
     study = StudyFolder(folder)
     say(f"Reading the runs in {study.path} ...")
-    return Report(collect(study.read(), study.path), study.report, games, videos, say).write()
+    results = collect(study.read(), study.path)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the emulators have the cores
+    try:
+        return Report(results, study.report, games, videos, say).write()
+    finally:
+        torch.set_num_threads(threads)
 
 
 class Report:

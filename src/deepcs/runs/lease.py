@@ -164,7 +164,8 @@ class Lease:
         now = (self.desk / OWNER).stat().st_mtime
         for path in self._leases.iterdir():
             if path.name.isdigit() and int(path.name) < epoch:
-                _delete(path.rename(self._leases / f".{path.name}-{uuid.uuid4().hex}"))
+                with suppress(FileNotFoundError):  # another newcomer was quicker
+                    _delete(path.rename(self._leases / f".{path.name}-{uuid.uuid4().hex}"))
             elif path.name.startswith(".") and _alive(path, now) is None:
                 _delete(path)  # left by a process that was killed while it waited or cleared
 
