@@ -221,6 +221,18 @@ def test_a_new_game_starts_as_the_emulators_own_reset_does():
     np.testing.assert_array_equal(observation[3], grey)
 
 
+def test_visits_are_counted_per_tile_until_they_are_taken():
+    actor = AtariActor("MontezumaRevenge")
+    actor.reset(seed=0)
+    for _ in steps(actor, 60):
+        pass
+    visits = actor.take_visits()
+    entries = actor.explorer.grid.entries((1,))
+    assert visits == {((1,), y, x): n for (y, x), n in np.ndenumerate(entries) if n}
+    assert len(visits) >= 3
+    assert not actor.take_visits()
+
+
 def test_a_wrapper_around_the_actor_sees_each_game_start():
     env = CuriosityWrapper(AtariActor("MontezumaRevenge", grid="none", max_frames=240))
     env.reset(seed=0)

@@ -44,7 +44,9 @@ def tensorboard_scalars(out: Path) -> dict[str, list[tuple[int, float]]]:
 
 def test_a_killed_atari_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
     train(ATARI, tmp_path / "whole", workers=1)
-    assert len(load_run(tmp_path / "whole").games["step"]) >= 8
+    logs = load_run(tmp_path / "whole")
+    assert len(logs.games["step"]) >= 8
+    assert logs.visits["entries"].sum() >= 8
     moments = ["while saving", "after a checkpoint"]
     kills, _ = train_with_kills(ATARI, tmp_path / "killed", moments, Random(1))
     assert kills == 2

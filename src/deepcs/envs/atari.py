@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import zlib
+from collections import Counter
 from typing import Any, Literal, get_args
 
 import gymnasium
@@ -16,7 +17,7 @@ from ale_py import Action, ALEInterface, ALEState, LoggerMode, roms
 
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.games import game as find
-from deepcs.curiosity.grid import Lifetime
+from deepcs.curiosity.grid import Lifetime, Tile
 from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
 from deepcs.curiosity.tracker import Tracker
 from deepcs.envs.protocol import protocol as find_protocol
@@ -266,6 +267,10 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         info["score"] = self._score
         info["lives"] = self._lives
         return info
+
+    def take_visits(self) -> Counter[Tile]:
+        """How often each tile was entered since this was last asked."""
+        return self.explorer.take_visits()
 
     def snapshot(self) -> Snapshot:
         """The whole actor: a restored one goes on exactly as this one would."""
