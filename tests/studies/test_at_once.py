@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from deepcs.envs.process import cores
 from deepcs.runs.config import RunConfig
 from deepcs.studies.at_once import Measured, runs_at_once
@@ -16,6 +18,7 @@ def test_the_fewest_that_come_close_to_the_fastest_are_best() -> None:
     assert Measured("", 4, {2: 1_000.0, 4: 1_000.0, 5: 900.0}).best == 2
 
 
+@pytest.mark.long
 def test_this_machine_is_measured_once(tmp_path: Path) -> None:
     cache = tmp_path / "at_once.json"
     measured = runs_at_once([RunConfig("KeyHallway", shards=1)], cache, seconds=0.3)

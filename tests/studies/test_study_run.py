@@ -170,6 +170,7 @@ def test_a_failed_run_stops_no_other_and_all_states_are_told_while_another_proce
     assert "Traceback" in (out / "logs" / "breaking-make-a2c-paper-seed0.log").read_text()
 
 
+@pytest.mark.long
 def test_a_failed_run_makes_the_exit_code_1_and_goes_on_once_mended(
     tmp_path: Path, breaking: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +184,7 @@ def test_a_failed_run_makes_the_exit_code_1_and_goes_on_once_mended(
     assert "1 of 1 runs done" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_study_that_has_grown_goes_on_under_the_new_total(tmp_path: Path) -> None:
     one = HALLWAY.replace('"deepcs", "a2c"', '"a2c"').replace('"12k"', "2000")
     assert run_study(write_study(tmp_path, one), tmp_path / "out") == 0
