@@ -18,13 +18,12 @@ from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import CuriosityGrid, Tile
-from deepcs.envs.make import make_actor
 from deepcs.envs.seats import Env
 from deepcs.runs.evaluate import EVALUATION_SEED
 from deepcs.runs.folder import room_text
 from deepcs.runs.load import Agent
 from deepcs.runs.overlay import draw_grid_over
-from deepcs.runs.record import FilmedActor
+from deepcs.runs.record import make_world
 from deepcs.runs.video import enlarge_game, is_broad
 
 MAX_STEPS = 4_500  # five minutes of play
@@ -95,7 +94,7 @@ def _steps(
 ) -> Iterator[tuple[Env, np.ndarray, float, bool]]:
     """The world, what it shows, the score, and whether the game is over: at first, and after each
     action, of which more may be appended on the way."""
-    env = _make_world(agent)
+    env = make_world(agent)
     score, step = 0.0, 0
     try:
         observation, _ = env.reset(seed=seed)
@@ -108,16 +107,6 @@ def _steps(
             yield env, np.asarray(observation), score, over
     finally:
         env.close()
-
-
-def _make_world(agent: Agent) -> Env:
-    """One actor as the agent knows it, that can be looked at; its grid starts empty."""
-    world, settings = agent.config.world, agent.config.actor_settings()
-    if settings["lifetime"] == "never":
-        settings["lifetime"] = "game"
-    if find_game(world) is not None:
-        return FilmedActor(world, render_mode="rgb_array", **settings)
-    return make_actor(world, render_mode="rgb_array", **settings)
 
 
 def _explorer(env: Env) -> Explorer:

@@ -68,6 +68,15 @@ def parse_room(text: str) -> Room:
     return () if text == "." else tuple(int(part) for part in text.split("."))
 
 
+def open_lock(folder: Path, refusal: type[ValueError]) -> IO[bytes]:
+    """The file to lock a folder by, made if need be; refuses a folder that cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return (folder / "lock").open("ab")
+    except OSError as error:
+        raise refusal(f"{folder} cannot be written ({error}); give another --out.") from error
+
+
 class RunFolder:
     """The files of one run."""
 
@@ -93,13 +102,7 @@ class RunFolder:
         terms: hold the folder by a lease, also against machines that share its storage. A folder
         that was ever held by one is always held by one.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / "lock").open("ab")
-        except OSError as error:
-            raise RunError(
-                f"{self.path} cannot be written ({error}); give another --out."
-            ) from error
+        file = open_lock(self.path, RunError)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -146,7 +146,7 @@ def _written_beside(path: Path) -> Iterator[Path]:
         ) from error
 
 
-def _make_world(agent: Agent) -> Env:
+def make_world(agent: Agent) -> Env:
     """One actor as the agent knows it, that can be looked at; its grid starts empty."""
     world, settings = agent.config.world, agent.config.actor_settings()
     if settings["lifetime"] == "never":
@@ -158,7 +158,7 @@ def _make_world(agent: Agent) -> Env:
 
 def _play(agent: Agent, seed: int, greedy: bool, max_steps: int | None) -> Game:
     """One game, unseen."""
-    env = _make_world(agent)
+    env = make_world(agent)
     rng = None if greedy else np.random.default_rng(seed)
     game = Game(seed, [], Tally())
     try:
@@ -234,7 +234,7 @@ def _plain(number: float) -> str:
 
 def _film(agent: Agent, game: Game, path: Path, fps: int) -> Tally:
     """The same game again: same seed, same actions, each step a frame of the video."""
-    env = _make_world(agent)
+    env = make_world(agent)
     tally = Tally()
     try:
         _, info = env.reset(seed=game.seed)

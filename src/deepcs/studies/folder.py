@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from deepcs.runs.checkpoint import checkpoint_steps, write_whole
 from deepcs.runs.config import from_json, to_json
-from deepcs.runs.folder import RunFolder
+from deepcs.runs.folder import RunFolder, open_lock
 from deepcs.studies.experiment import StudyError, StudyRun
 from deepcs.studies.study import Study, differences
 
@@ -59,13 +59,7 @@ class StudyFolder:
                     f"{self.path} holds files that are not a study's ({min(foreign)}); "
                     "give an empty or new --out."
                 )
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / "lock").open("ab")
-        except OSError as error:
-            raise StudyError(
-                f"{self.path} cannot be written ({error}); give another --out."
-            ) from error
+        file = open_lock(self.path, StudyError)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
