@@ -1,13 +1,10 @@
-"""One actor on the real emulator: frames, protocols, lives, the grid, and exact snapshots."""
+"""One actor on the real emulator: frames, protocols, lives, the grid."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import subprocess
-import sys
 import warnings
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 
 import cv2
@@ -15,10 +12,8 @@ import numpy as np
 import pytest
 from ale_py import ALEInterface, roms
 from gymnasium.utils.env_checker import check_env
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from random_play import steps
 
-from deepcs.curiosity.snapshot import SnapshotError, from_arrays, to_arrays
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.protocol import PROTOCOLS, Protocol
 from deepcs.envs.wrapper import CuriosityWrapper
@@ -43,16 +38,6 @@ class Spy:
         return getattr(self.ale, name)
 
 
-def steps(actor, count, seed=0):
-    """Random play, without resets: yields what each step returns; stops when a game ends."""
-    rng = np.random.default_rng(seed)
-    for _ in range(count):
-        out = actor.step(int(rng.integers(actor.action_space.n)))
-        yield out
-        if out[2] or out[3]:
-            return
-
-
 def until_life_lost(actor):
     """Walk off the ledge in MontezumaRevenge; yields the steps up to the lost life."""
     for _ in range(200):
@@ -61,34 +46,6 @@ def until_life_lost(actor):
         if out[4]["life_lost"]:
             return
     pytest.fail("no life was lost")
-
-
-def play_on(actor, count, seed):
-    """Random play through the ends of games: everything that comes out."""
-    rng = np.random.default_rng(seed)
-    out = []
-    for _ in range(count):
-        out.append(actor.step(int(rng.integers(actor.action_space.n))))
-        if out[-1][2] or out[-1][3]:
-            out.append(actor.reset())
-    return out
-
-
-def digest(played):
-    """One number for all that came out of an actor."""
-    sha = hashlib.sha256()
-    for observation, *rest in played:
-        sha.update(observation.tobytes())
-        sha.update(repr(rest).encode())
-    return sha.hexdigest()
-
-
-@pytest.fixture(scope="module")
-def montezuma_game():
-    """A whole game of random play in MontezumaRevenge: the actor at its end, and all steps."""
-    actor = AtariActor("MontezumaRevenge")
-    actor.reset(seed=0)
-    return actor, list(steps(actor, 5000))
 
 
 def test_gymnasium_finds_nothing_wrong():
@@ -437,118 +394,3 @@ def test_tutankhams_plane_shows_what_is_on_the_screen():
         for column in range(84):
             expected[row, column] = touched[unit // 20, column * 145 // 84 // 20]
     np.testing.assert_array_equal(observation[4] > 0, expected)
-
-
-@pytest.fixture(scope="module")
-def pair(request):
-    """Two actors of a game and a protocol, whose games end after some 50 steps."""
-    game, protocol = request.param
-    return [AtariActor(game, protocol=protocol, max_frames=200) for _ in range(2)]
-
-
-FREEZABLE = ["MontezumaRevenge", "Amidar", "Tutankham", "Venture", "Seaquest"]
-PAIRS = list(product(FREEZABLE, ["paper", "machado"]))
-
-
-@pytest.mark.parametrize("pair", PAIRS, indirect=True, ids=str)
-@settings(max_examples=2, deadline=None)
-@given(before=st.integers(0, 60), seed=st.integers(0, 1000))
-def test_a_restored_actor_goes_on_identically(pair, before, seed):
-    actor, other = pair
-    actor.reset(seed=seed)
-    play_on(actor, before, seed)
-    arrays, tree = to_arrays(actor.snapshot())
-    frozen = from_arrays(arrays, json.loads(json.dumps(tree)))
-    expected = play_on(actor, 55, seed + 1)
-    assert len(expected) > 55, "a game must end on the way"
-    other.reset(seed=seed + 7)
-    play_on(other, 5, seed)
-    other.restore(frozen)
-    assert digest(play_on(other, 55, seed + 1)) == digest(expected)
-    np.testing.assert_array_equal(actor.render(), other.render())
-
-
-def test_a_snapshot_goes_on_identically_after_a_real_game_over(montezuma_game):
-    _, played = montezuma_game
-    twin = AtariActor("MontezumaRevenge")
-    twin.reset(seed=0)
-    for out in steps(twin, len(played) - 20):
-        last = out[4]
-    assert last["lives"] == played[-21][4]["lives"]
-    frozen = twin.snapshot()
-    other = AtariActor("MontezumaRevenge")
-    other.restore(frozen)
-    expected = play_on(twin, 60, seed=5)
-    assert any(len(out) == 2 for out in expected), "no game over"
-    assert digest(play_on(other, 60, seed=5)) == digest(expected)
-
-
-RESTORE = """
-import json, sys
-import numpy as np
-sys.path.insert(0, sys.argv[2])
-from test_atari import digest, play_on
-from deepcs.curiosity.snapshot import from_arrays
-from deepcs.envs.atari import AtariActor
-with np.load(sys.argv[1]) as saved:
-    arrays = {name: saved[name] for name in saved.files}
-tree = json.loads(arrays.pop("tree").tobytes())
-actor = AtariActor("MontezumaRevenge", protocol="machado", max_frames=200)
-actor.restore(from_arrays(arrays, tree))
-print(digest(play_on(actor, 55, 3)))
-"""
-
-
-def test_a_snapshot_goes_on_identically_in_a_fresh_process(tmp_path):
-    actor = AtariActor("MontezumaRevenge", protocol="machado", max_frames=200)
-    actor.reset(seed=2)
-    play_on(actor, 50, seed=2)
-    arrays, tree = to_arrays(actor.snapshot())
-    file = tmp_path / "snapshot.npz"
-    np.savez(file, tree=np.frombuffer(json.dumps(tree).encode(), np.uint8), **arrays)
-    command = [sys.executable, "-c", RESTORE, str(file), str(Path(__file__).parent)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == digest(play_on(actor, 55, seed=3))
-
-
-def test_the_screen_after_a_restore_is_the_one_saved():
-    actor = AtariActor("MontezumaRevenge")
-    actor.reset(seed=0)
-    for _ in steps(actor, 20):
-        pass
-    screen, frozen = actor.render(), actor.snapshot()
-    for _ in steps(actor, 20):
-        pass
-    assert (actor.render() != screen).any()
-    actor.restore(frozen)
-    np.testing.assert_array_equal(actor.render(), screen)
-    np.testing.assert_array_equal(actor.snapshot()["screen"], screen)
-
-
-def cut_emulator(snapshot):
-    return {**snapshot, "emulator": snapshot["emulator"][:-100]}
-
-
-def without_tracker(snapshot):
-    return {key: value for key, value in snapshot.items() if key != "tracker"}
-
-
-@pytest.mark.parametrize(
-    ("game", "different", "change", "words"),
-    [
-        ("Freeway", {}, cut_emulator, "damaged or truncated"),
-        ("Freeway", {}, without_tracker, "lacks tracker"),
-        ("Freeway", {}, list, "Got list"),
-        ("Seaquest", {}, dict, "actor of Freeway"),
-        ("Freeway", {"grid": "none"}, dict, "same grid setting"),
-        ("Freeway", {"tile": 10}, dict, "same bounds and tile size"),
-    ],
-)
-def test_a_snapshot_that_does_not_fit_is_refused_in_a_sentence(game, different, change, words):
-    saved = AtariActor("Freeway")
-    saved.reset(seed=0)
-    actor = AtariActor(game, **different)
-    actor.reset(seed=0)
-    with pytest.raises(SnapshotError, match=words) as raised:
-        actor.restore(change(saved.snapshot()))
-    assert "\n" not in str(raised.value)

@@ -1,25 +1,21 @@
-import itertools
 import json
 from operator import itemgetter
 from pathlib import Path
 
-import ale_py  # noqa: F401  (makes the ALE environments known)
 import gymnasium
 import minigrid  # noqa: F401  (makes the MiniGrid environments known)
 import numpy as np
 import pytest
 import torch
+from ale_envs import ale, frames
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import (
-    AtariPreprocessing,
-    Autoreset,
-    FrameStackObservation,
-    RecordEpisodeStatistics,
     TimeLimit,
     TransformObservation,
 )
+from random_play import play
 from stable_baselines3 import PPO
-from stable_baselines3.common.atari_wrappers import AtariWrapper, NoopResetEnv
+from stable_baselines3.common.atari_wrappers import AtariWrapper
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from deepcs import Bounds, CuriosityGrid, Position, UnboundedGrid
@@ -29,16 +25,6 @@ from deepcs.envs.mazes import KeyHallway
 from deepcs.envs.wrapper import CuriosityWrapper
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden.json"
-UP = 1  # in Freeway
-
-
-def ale(game, **settings):
-    return gymnasium.make(f"ALE/{game}-v5", repeat_action_probability=0.0, **settings)
-
-
-def frames(game="MontezumaRevenge", **settings):
-    """Four grey frames: (4, 84, 84)."""
-    return FrameStackObservation(AtariPreprocessing(ale(game, frameskip=1), **settings), 4)
 
 
 def minigrid_cell(env, observation, info):
@@ -58,16 +44,6 @@ def four_rooms(**settings):
 
 def cart_place(env, observation, info):
     return Position(observation[0] * 10, observation[2] * 100)
-
-
-def play(env, generator):
-    """A random episode; returns the infos of its steps."""
-    infos = []
-    while True:
-        _, _, terminated, truncated, info = env.step(generator.integers(env.action_space.n))
-        infos.append(info)
-        if terminated or truncated:
-            return infos
 
 
 def test_golden_actions_touch_the_tiles_that_the_trace_implies():
@@ -110,97 +86,6 @@ def test_a_wrapped_actor_sees_what_an_actor_with_its_own_grid_sees(game):
         if over:
             (own_view, _), (view, _) = own.reset(), wrapped.reset()
     assert lost
-
-
-def curious_outside(**settings):
-    env = CuriosityWrapper(AtariWrapper(ale("Alien", frameskip=1)), **settings)
-    return env, env
-
-
-def curious_inside(**settings):
-    curious = CuriosityWrapper(ale("Alien", frameskip=1), grid=False, **settings)
-    return AtariWrapper(RecordEpisodeStatistics(curious), clip_reward=False), curious
-
-
-@pytest.mark.parametrize("build", [curious_outside, curious_inside])
-def test_a_lost_life_goes_on_and_a_new_game_pays_again_in_both_orders(build):
-    env, curious = build(weight=0.0, tile=4)
-    explorer, emulator = curious.explorer, env.unwrapped.ale
-    generator = np.random.default_rng(0)
-    env.reset(seed=0)
-    for _ in range(2):
-        lives, paid = 0, 0.0
-        while not emulator.game_over():
-            infos = play(env, generator)
-            tiles = explorer.grid.tiles
-            paid += sum(info["intrinsic"] for info in infos)
-            lives += 1
-            if not emulator.game_over():
-                env.reset()
-                # the steps within AtariWrapper's reset() may reach further, if they are seen
-                assert tiles <= explorer.grid.tiles <= tiles + 3
-        if build is curious_inside:  # only every fourth info is seen from outside
-            paid = infos[-1]["episode"]["r"]
-        assert lives == 3
-        assert paid == tiles - 1 > 10
-        assert infos[-1]["rooms_visited"] == explorer.grid.rooms
-        env.reset()
-        assert explorer.grid.tiles <= 3
-
-
-def test_outside_a_reset_after_a_lost_life_shows_the_same_grid_and_pays_nothing():
-    env, _ = curious_outside()
-    env.reset(seed=0)
-    infos = play(env, np.random.default_rng(0))
-    assert infos[-1]["life_lost"]
-    plane = env.explorer.plane
-    observation, info = env.reset()
-    assert (info["intrinsic"], info["tiles"]) == (0.0, infos[-1]["tiles"])
-    np.testing.assert_array_equal(observation[..., 1], plane)
-
-
-def test_a_lifetime_of_one_life_forgets_at_each_lost_life():
-    env, _ = curious_outside(lifetime="life")
-    env.reset(seed=0)
-    infos = play(env, np.random.default_rng(0))
-    assert (infos[-1]["life_lost"], infos[-1]["tiles"]) == (True, 0)
-    assert infos[-2]["tiles"] > 1
-    env.reset()
-    _, _, _, _, info = env.step(0)
-    assert (info["intrinsic"], info["tiles"]) == (0.0, 1)
-
-
-def test_a_reset_at_each_life_that_does_start_a_game_pays_again():
-    env = CuriosityWrapper(frames("Alien", terminal_on_life_loss=True))
-    env.reset(seed=0)
-    infos = play(env, np.random.default_rng(0))
-    assert not env.unwrapped.ale.game_over()
-    assert infos[-1]["tiles"] > 1
-    assert env.reset()[1]["tiles"] == 1
-
-
-@pytest.mark.parametrize("seed", [None, 1])
-def test_a_short_game_followed_by_long_no_ops_is_still_a_new_game(seed):
-    noops = NoopResetEnv(ale("Freeway", frameskip=4))
-    env = CuriosityWrapper(noops)
-    noops.override_num_noops = 1
-    env.reset(seed=0)
-    for _ in range(10):
-        _, _, _, _, info = env.step(UP)
-    assert info["tiles"] > 1
-    noops.override_num_noops = 30
-    assert env.reset(seed=seed)[1]["tiles"] == 1
-
-
-def test_a_game_that_starts_within_a_step_is_recognised():
-    env = CuriosityWrapper(Autoreset(TimeLimit(ale("Freeway", frameskip=4), 20)))
-    env.reset(seed=0)
-    for _ in range(20):
-        _, _, _, truncated, info = env.step(UP)
-    assert truncated
-    assert info["tiles"] > 1
-    _, _, _, _, info = env.step(UP)
-    assert (info["tiles"], info["intrinsic"]) == (1, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -268,29 +153,6 @@ def test_in_minigrid_each_cell_but_the_first_pays_once(bounds):
     assert paid == len(cells) - 1 == info["tiles"] - 1 > 10
     assert sum(env.take_visits().values()) >= len(cells)
     assert env.reset(seed=1)[1]["tiles"] == 1
-
-
-def ever_further():
-    """A locate that finds a new cell whenever it is asked."""
-    steps = itertools.count()
-    return lambda *_: Position(next(steps), 0)
-
-
-def test_the_step_that_ends_a_game_does_not_count():
-    env = CuriosityWrapper(gymnasium.make("CartPole-v1"), locate=ever_further())
-    env.reset(seed=0)
-    *before, last = (info["intrinsic"] for info in play(env, np.random.default_rng(0)))
-    assert (set(before), last) == ({1.0}, 0.0)
-
-
-def test_the_end_of_an_episode_counts_if_only_a_life_was_lost():
-    env, _ = curious_outside(locate=ever_further())
-    env.reset(seed=0)
-    generator = np.random.default_rng(0)
-    for paid in (1.0, 1.0, 0.0):
-        last = play(env, generator)[-1]
-        assert (last["intrinsic"], last["life_lost"]) == (paid, paid > 0)
-        env.reset()
 
 
 def test_graded_rewards_pay_for_coming_back():

@@ -1,0 +1,47 @@
+"""Random play, the same for the same seed, and one number for all that came out of it."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+
+def steps(actor, count, seed=0):
+    """Random play, without resets: yields what each step returns; stops when a game ends."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        out = actor.step(int(rng.integers(actor.action_space.n)))
+        yield out
+        if out[2] or out[3]:
+            return
+
+
+def play_on(actor, count, seed):
+    """Random play through the ends of games: everything that comes out."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for _ in range(count):
+        out.append(actor.step(int(rng.integers(actor.action_space.n))))
+        if out[-1][2] or out[-1][3]:
+            out.append(actor.reset())
+    return out
+
+
+def digest(played):
+    """One number for all that came out of an actor."""
+    sha = hashlib.sha256()
+    for observation, *rest in played:
+        sha.update(observation.tobytes())
+        sha.update(repr(rest).encode())
+    return sha.hexdigest()
+
+
+def play(env, generator):
+    """A random episode; returns the infos of its steps."""
+    infos = []
+    while True:
+        _, _, terminated, truncated, info = env.step(generator.integers(env.action_space.n))
+        infos.append(info)
+        if terminated or truncated:
+            return infos
