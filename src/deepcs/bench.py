@@ -40,12 +40,17 @@ class TimedTraining:
 
 
 def bench(world: str, seconds: float) -> None:
-    """Print the speed of one run on all cores."""
+    """Print the speed of one run, on as many cores as it takes by itself."""
     if seconds <= 0:
         raise ValueError(f"Got {seconds} seconds; give a time to measure for, such as 20.")
-    training = TimedTraining(RunConfig(world))
+    config = RunConfig(world).resolved()
+    training = TimedTraining(config)
     training.rate(seconds / 10)
     speed = training.rate(seconds)
     training.close()
     days = PAPER_STEPS / speed / 86_400
-    print(f"{world}: {speed:,.0f} steps/s on {cores()} cores; 160M steps take {days:.2f} days.")
+    used = min(config.shards, cores())
+    print(
+        f"{world}: {speed:,.0f} steps/s on {used} of {cores()} cores; "
+        f"160M steps take {days:.2f} days."
+    )

@@ -52,18 +52,21 @@ class Explorer:
         if position is None:
             self.intrinsic = 0.0
             return 0.0
-        before = self.grid.here
-        new = self.grid.visit(position)
-        here = self.grid.here
-        if here is not None and here != before:
-            self._visits[here] += 1
-        moved = self.grid.centred and here != before
-        scrolled = self.window is not None and position.y != self._window_y
-        if new or moved or scrolled or position.room != self._room:
+        grid = self.grid
+        before = grid.here
+        new = grid.visit(position)
+        if self.window is not None and position.y != self._window_y:
+            self._plane = None
+            self._window_y = position.y
+        if grid.here is before:
+            self.intrinsic = 0.0
+            return 0.0
+        assert grid.here is not None
+        self._visits[grid.here] += 1
+        if new or grid.centred or position.room != self._room:
             self._plane = None
             self._room = position.room
-            self._window_y = position.y
-        self.intrinsic = self.grid.bonus(self.graded)
+        self.intrinsic = grid.bonus(self.graded)
         return self.intrinsic
 
     @property

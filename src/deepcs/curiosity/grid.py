@@ -160,24 +160,16 @@ class CuriosityGrid(Lives):
     def new_life(self) -> None:
         """Forget every tile: all are new again."""
         self._entries: dict[Room, np.ndarray] = {}  # room -> int64 (rows, columns)
-        self._tiles = 0
-        self._here: Tile | None = None
-        self._bonus_entries = 0
-
-    @property
-    def tiles(self) -> int:
+        self.tiles = 0
         """Tiles touched in this life, over all rooms."""
-        return self._tiles
+        self.here: Tile | None = None
+        """The tile last visited in this life; the same object until another is entered."""
+        self._bonus_entries = 0
 
     @property
     def rooms(self) -> tuple[Room, ...]:
         """Rooms entered in this life, in order of first entry."""
         return tuple(self._entries)
-
-    @property
-    def here(self) -> Tile | None:
-        """The tile last visited in this life."""
-        return self._here
 
     def entries(self, room: Room) -> np.ndarray:
         """How often each tile of the room was entered in this life: int64 (rows, columns)."""
@@ -206,10 +198,10 @@ class CuriosityGrid(Lives):
         row, column = self.tile_of(position)
         here = (position.room, row, column)
         self._bonus_entries = 0
-        if here == self._here:
+        if here == self.here:
             return False
-        starts = self._here is None
-        self._here = here
+        starts = self.here is None
+        self.here = here
         counts = self._entries.get(position.room)
         if counts is None:
             counts = self._entries[position.room] = np.zeros((self.rows, self.columns), np.int64)
@@ -219,7 +211,7 @@ class CuriosityGrid(Lives):
             self._bonus_entries = entries
         if entries > 1:
             return False
-        self._tiles += 1
+        self.tiles += 1
         return True
 
     def plane(
@@ -268,7 +260,7 @@ class CuriosityGrid(Lives):
             "entries": np.array(list(self._entries.values()), np.int64).reshape(
                 len(self._entries), self.rows, self.columns
             ),
-            "here": None if self._here is None else [list(self._here[0]), *self._here[1:]],
+            "here": None if self.here is None else [list(self.here[0]), *self.here[1:]],
             "bonus_entries": self._bonus_entries,
         }
 
@@ -286,7 +278,7 @@ class CuriosityGrid(Lives):
         self._entries = {
             tuple(room): counts.copy() for room, counts in zip(saved["rooms"], entries, strict=True)
         }
-        self._tiles = int(np.count_nonzero(entries))
+        self.tiles = int(np.count_nonzero(entries))
         here = saved["here"]
-        self._here = None if here is None else (tuple(here[0]), int(here[1]), int(here[2]))
+        self.here = None if here is None else (tuple(here[0]), int(here[1]), int(here[2]))
         self._bonus_entries = int(saved["bonus_entries"])

@@ -38,7 +38,8 @@ class UnboundedGrid(Lives):
         """Forget every tile: all are new again."""
         self._entries: dict[Tile, int] = {}
         self._rooms: dict[Room, None] = {}
-        self._here: Tile | None = None
+        self.here: Tile | None = None
+        """The tile last visited in this life; the same object until another is entered."""
         self._bonus_entries = 0
 
     @property
@@ -51,23 +52,18 @@ class UnboundedGrid(Lives):
         """Rooms entered in this life, in order of first entry."""
         return tuple(self._rooms)
 
-    @property
-    def here(self) -> Tile | None:
-        """The tile last visited in this life."""
-        return self._here
-
     def visit(self, position: Position) -> bool:
         """Touch the position's tile; True on its first touch in this life."""
         here = (position.room, position.y // self.tile, position.x // self.tile)
         self._bonus_entries = 0
-        if here == self._here:
+        if here == self.here:
             return False
         entries = self._entries.get(here, 0) + 1
         self._entries[here] = entries
         self._rooms[position.room] = None
-        if self._here is not None:
+        if self.here is not None:
             self._bonus_entries = entries
-        self._here = here
+        self.here = here
         return entries == 1
 
     def plane(
@@ -78,8 +74,8 @@ class UnboundedGrid(Lives):
     ) -> np.ndarray:
         """Touched tiles around the player: uint8 (height, width), 255 = touched."""
         touched = np.zeros((VIEW, VIEW), np.uint8)
-        if self._here is not None:
-            _, middle_row, middle_column = self._here
+        if self.here is not None:
+            _, middle_row, middle_column = self.here
             for tile_room, row, column in self._entries:
                 y, x = row - middle_row + VIEW // 2, column - middle_column + VIEW // 2
                 if tile_room == room and 0 <= y < VIEW and 0 <= x < VIEW:
@@ -96,7 +92,7 @@ class UnboundedGrid(Lives):
         return {
             "kind": "unbounded grid",
             "entries": [[list(room), y, x, n] for (room, y, x), n in self._entries.items()],
-            "here": None if self._here is None else [list(self._here[0]), *self._here[1:]],
+            "here": None if self.here is None else [list(self.here[0]), *self.here[1:]],
             "bonus_entries": self._bonus_entries,
         }
 
@@ -106,5 +102,5 @@ class UnboundedGrid(Lives):
         self._entries = {(tuple(room), y, x): n for room, y, x, n in saved["entries"]}
         self._rooms = {room: None for room, _, _ in self._entries}
         here = saved["here"]
-        self._here = None if here is None else (tuple(here[0]), here[1], here[2])
+        self.here = None if here is None else (tuple(here[0]), here[1], here[2])
         self._bonus_entries = saved["bonus_entries"]

@@ -20,6 +20,7 @@ from deepcs.envs.maze_map import Cell, MazeMap
 from deepcs.envs.maze_rendering import Scene, draw_scene
 
 Observation = np.ndarray | dict[str, np.ndarray]
+Look = tuple[Cell, bool, tuple[bool, ...]]  # the player's cell, halfway, items taken
 
 
 class Maze(gym.Env[Observation, np.int64]):
@@ -80,11 +81,11 @@ class Maze(gym.Env[Observation, np.int64]):
         self._positions = {(y, x): Position(x, y) for y, x in cells}
         self._moves = self.map.moves(self.actions)
         self._nearest = {cell: [*self.map.by_distance(cell)][1:] for cell in cells if compass}
-        self._background = np.zeros((len(self.channels) + grid, *shape), np.uint8)
-        self._paint_background(self._background)
+        self._shape = len(self.channels) + grid, *shape
+        self._pictures: dict[Look, np.ndarray] = {}
 
         self.action_space = gym.spaces.Discrete(self.actions)
-        image = gym.spaces.Box(0, 255, self._background.shape, np.uint8)
+        image = gym.spaces.Box(0, 255, self._shape, np.uint8)
         self.observation_space: gym.Space[Any] = image
         if compass:
             self.observation_space = gym.spaces.Dict(
@@ -96,7 +97,7 @@ class Maze(gym.Env[Observation, np.int64]):
     def _begin(self) -> None:
         self._cell: Cell = self.map.start
         self._halfway = False
-        self._taken = [False] * len(self._items)
+        self._taken = (False,) * len(self._items)
         self._steps = 0
         self._score = 0.0
         self._over = False
@@ -104,10 +105,8 @@ class Maze(gym.Env[Observation, np.int64]):
     def _solved(self) -> bool:
         raise NotImplementedError
 
-    def _paint_background(self, image: np.ndarray) -> None:
-        raise NotImplementedError
-
     def _paint(self, image: np.ndarray) -> None:
+        """Draw all but the player into the channels, which are 0."""
         raise NotImplementedError
 
     def reset(
@@ -123,12 +122,13 @@ class Maze(gym.Env[Observation, np.int64]):
         """Take one of the directions LEFT, RIGHT, UP, DOWN, or ACT where there is one."""
         if self._over:
             raise gym.error.ResetNeeded("The game is over or has not begun; call reset() first.")
+        action = int(action)
         if not 0 <= action < self.actions:
             raise ValueError(f"Got action {action}; choose one from 0 to {self.actions - 1}.")
         self._cell, self._halfway = self._moves[self._cell, self._halfway][action]
         item = self._item_at.get(self._cell)
         if item is not None:
-            self._taken[item] = True
+            self._taken = (*self._taken[:item], True, *self._taken[item + 1 :])
         self._steps += 1
         solved = self._solved()
         truncated = not solved and self._steps >= self.max_steps
@@ -147,13 +147,22 @@ class Maze(gym.Env[Observation, np.int64]):
         return info
 
     def _observe(self) -> Observation:
-        image = self._background.copy()
-        image[(0, *self._cell)] = 255
-        self._paint(image)
+        look = self._cell, self._halfway, self._taken
+        picture = self._pictures.get(look)
+        if picture is None:
+            picture = self._pictures[look] = self._draw()
+        image = picture.copy()
         if self.grid:
             image[-1] = self.explorer.plane
         if self.compass:
             return {"image": image, "compass": self._point()}
+        return image
+
+    def _draw(self) -> np.ndarray:
+        """The observation without the touched tiles; there are few, so they are kept."""
+        image = np.zeros(self._shape, np.uint8)
+        image[(0, *self._cell)] = 255
+        self._paint(image)
         return image
 
     def _point(self) -> np.ndarray:
@@ -197,7 +206,7 @@ class Maze(gym.Env[Observation, np.int64]):
         self.explorer.restore(saved["explorer"])
         self._cell = row, column
         self._halfway = bool(saved["halfway"])
-        self._taken = [bool(taken) for taken in saved["taken"]]
+        self._taken = tuple(bool(taken) for taken in saved["taken"])
         self._steps = int(saved["steps"])
         self._score = float(saved["score"])
         self._over = bool(saved["over"])
@@ -241,10 +250,8 @@ class KeyHallway(Maze):
     def _solved(self) -> bool:
         return self._taken[0] and self._cell == self.map.places["D"]
 
-    def _paint_background(self, image: np.ndarray) -> None:
-        image[(2, *self.map.places["D"])] = 255
-
     def _paint(self, image: np.ndarray) -> None:
+        image[(2, *self.map.places["D"])] = 255
         if not self._taken[0]:
             image[(1, *self._items[0])] = 255
 
@@ -282,12 +289,10 @@ class CrossMaze(Maze):
     def _solved(self) -> bool:
         return all(self._taken)
 
-    def _paint_background(self, image: np.ndarray) -> None:
+    def _paint(self, image: np.ndarray) -> None:
         image[1] = 255
         for cell in self.map.letters:
             image[(1, *cell)] = 0
-
-    def _paint(self, image: np.ndarray) -> None:
         for (y, x), taken in zip(self._items, self._taken, strict=True):
             if not taken:
                 image[2, y, x] = 255
