@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import cv2
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deepcs
-from deepcs.envs.screen import BAND, BANDS, GAP, GREY, Shrinker, spans
+from deepcs.envs.screen import GREY, Shrinker
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
 
@@ -66,10 +64,13 @@ def test_a_forgotten_frame_is_made_whole():
     assert (frame == 0xEC).all()
 
 
-@given(st.sets(st.integers(0, BANDS - 1)))
-def test_spans_hold_every_band_and_lie_more_than_a_gap_apart(bands):
-    runs = spans(sorted(bands))
-    assert bands <= {band for first, end in runs for band in range(first, end)}
-    assert all(first in bands and end - 1 in bands for first, end in runs)
-    assert all(b[0] - a[1] > GAP for a, b in itertools.pairwise(runs))
-    assert BANDS * BAND == 210
+def test_rows_outside_those_that_changed_are_left_alone():
+    screens = np.zeros((2, 210, 160), np.uint8)
+    shrinker, frame = Shrinker(), np.zeros((84, 84), np.uint8)
+    shrinker.shrink(screens, frame)
+    frame[:] = 1
+    screens[0, 50, 7] = screens[1, 69, 150] = 14
+    shrinker.shrink(screens, frame)
+    assert (frame[:20] == 1).all()
+    assert not (frame[20:28] == 1).all(axis=1).any()
+    assert (frame[28:] == 1).all()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import mmap
 import os
+import select
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -68,6 +69,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self._stepping = False
         self._started = False
         self._workers: list[Process] = []
+        self._any_answer = select.poll()
         self._shares: list[slice] = []  # the seats of each worker
         self._here: Seats | None = None
         if workers == 0:
@@ -88,6 +90,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
                 order = list(factories[first:end]), first, total, space
                 looks = workers < cores()
                 self._workers.append(Process(name, memory_fd, looks, build_seats, *order))
+                self._any_answer.register(self._workers[-1].line, select.POLLIN)
                 self._shares.append(slice(first, end))
             for worker in self._workers:
                 worker.answer()
@@ -134,7 +137,9 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             ended = self._here.step()
         else:
             # Once one worker is done there is a core to spare, on which to wait awake.
-            answers = (self._guard(w.answer, k > 0) for k, w in enumerate(self._workers))
+            if len(self._workers) >= cores():
+                self._any_answer.poll()
+            answers = (self._guard(worker.answer, True) for worker in self._workers)
             ended = [end for answer in answers for end in answer]
         arrays = self._arrays
         results = arrays.rewards, arrays.terminated, arrays.truncated
