@@ -25,7 +25,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from deepcs.agents.acktr import ACKTRSettings
+from deepcs.agents.acktr import THRIFTY, ACKTRSettings
 from deepcs.bench import TimedTraining
 from deepcs.envs.process import Process, cores, shared_memory
 from deepcs.runs import shard
@@ -35,7 +35,6 @@ from deepcs.runs.shard import ShardGroup
 from pool import BareLoops
 
 GAME = "MontezumaRevenge"
-THRIFTY = ACKTRSettings(statistics_every=8, refresh_large_every=100, tolerance=0.01)
 PEERS = [(kind, threads) for kind in ("dummy", "subproc") for threads in (1, 2)]
 
 
