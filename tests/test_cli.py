@@ -50,6 +50,15 @@ def test_bad_input_is_one_line_on_stderr_and_exit_code_2(arguments: list[str], b
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--help"], 0), (["study", "--help"], 0), ([], 2), (["study"], 2)]
+)
+def test_all_commands_are_shown_where_none_is_given(arguments: list[str], code: int) -> None:
+    done = deepcs(*arguments)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert "deepcs study status STUDY" in done.stdout
+
+
 def test_an_error_that_is_not_the_users_keeps_its_traceback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -73,9 +73,13 @@ COMMANDS = {
 def main(args: Sequence[str] | None = None) -> None:
     """Run one subcommand; bad input prints one sentence and exits with code 2."""
     arguments = list(sys.argv[1:] if args is None else args)
-    if not arguments or arguments[0] in ("-h", "--help"):
+    if arguments in ([], ["study"]):
         print(HELP)
-        sys.exit(0 if arguments else 2)
+        sys.exit(2)
+    word = arguments[1] if arguments[0] == "study" else arguments[0]
+    if word in ("-h", "--help"):
+        print(HELP)
+        return
     if arguments[0] == "--version":
         print(version("deepcs"))
         return
