@@ -5,6 +5,7 @@ channels), its weight is (out, height, width, channels), and the first fully con
 its columns in the order (height, width, channels).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -102,21 +103,25 @@ class Layer:
     d_weight: Tensor
     d_bias: Tensor
 
-    def forward(self, inputs: Tensor, outputs: Tensor) -> None:
-        """Write this layer's outputs, after the ReLU."""
+    def between(self, inputs: Tensor, outputs: Tensor) -> Callable[[], None]:
+        """What writes this layer's outputs, after the ReLU; all views are made here, once."""
+        bias = self.bias
         if isinstance(self.spec, Linear):
-            torch.addmm(self.bias, inputs, self.weight.t(), out=outputs)
-            if self.spec.relu:
-                outputs.relu_()
-        else:
-            images = F.conv2d(
-                planes_first(inputs),
-                planes_first(self.weight),
-                self.bias,
-                self.spec.stride,
-                self.spec.padding,
-            )
-            torch.clamp_min(images.permute(0, 2, 3, 1), 0, out=outputs)
+            relu, columns = self.spec.relu, self.weight.t()
+
+            def multiply() -> None:
+                torch.addmm(bias, inputs, columns, out=outputs)
+                if relu:
+                    outputs.relu_()
+
+            return multiply
+        stride, padding = self.spec.stride, self.spec.padding
+        images, kernels, maps = map(planes_first, (inputs, self.weight, outputs))
+
+        def convolve() -> None:
+            torch.clamp_min(F.conv2d(images, kernels, bias, stride, padding), 0, out=maps)
+
+        return convolve
 
     def input_gradient(self, inputs: Tensor, d_outputs: Tensor) -> Tensor:
         """The gradient with respect to the inputs, (B, *input_shape)."""

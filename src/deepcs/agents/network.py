@@ -5,7 +5,8 @@ layer's input is kept as the rollout goes along, and one backward pass over all 
 the gradient exactly, without a second forward pass and without autograd.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import prod, sqrt
 
 import torch
@@ -16,7 +17,15 @@ from deepcs.agents.layers import Conv, Layer, Linear, Shape, Spec, layers_for, p
 ALIGNMENT = 64
 """Bytes. Matrix products may round differently at other addresses, so runs would not repeat."""
 
-Tape = list[tuple[Layer, Tensor, Tensor]]
+
+@dataclass(frozen=True)
+class Tape:
+    """What one forward pass reads and writes, and its steps in order."""
+
+    pixels: Tensor
+    layers: list[Callable[[], None]]
+    logits: Tensor
+    values: Tensor
 
 
 class Network:
@@ -122,7 +131,7 @@ class Network:
     def evaluate(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (B, A) and values (B,) of any number of observations; the rollout is untouched."""
         batch = len(observations)
-        if len(self._scratch[0][1]) != batch:
+        if len(self._scratch.pixels) != batch:
             heads = self.parameters.new_zeros(batch, self.actions + 1)
             self._scratch = self._tape([*self._buffers(batch), heads])
         logits, values = self._run(observations, self._scratch)
@@ -151,23 +160,22 @@ class Network:
         return gradients[::-1]
 
     def _tape(self, buffers: list[Tensor]) -> Tape:
-        """Each layer with the buffers that it reads and writes."""
-        return [
-            (layer, inputs, outputs.view(-1, *layer.output_shape))
+        """A forward pass through these buffers: each layer's inputs, then the head's outputs."""
+        pixels, heads = buffers[0], buffers[-1]
+        layers = [
+            layer.between(inputs, outputs.view(-1, *layer.output_shape))
             for layer, inputs, outputs in zip(self.layers, buffers, buffers[1:], strict=False)
         ]
+        return Tape(planes_first(pixels), layers, heads[:, :-1], heads[:, -1])
 
     def _run(self, observations: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
-        pixels = tape[0][1]
-        if observations.dim() == 4:
-            observations = observations.permute(0, 2, 3, 1)
         if observations.dtype == torch.uint8:
-            torch.mul(observations, self._scale, out=pixels)
+            torch.mul(observations, self._scale, out=tape.pixels)
         else:
-            pixels.copy_(observations)
-        for layer, inputs, outputs in tape:
-            layer.forward(inputs, outputs)
-        return outputs[:, :-1], outputs[:, -1]
+            tape.pixels.copy_(observations)
+        for layer in tape.layers:
+            layer()
+        return tape.logits, tape.values
 
     def _buffers(self, batch: int) -> list[Tensor]:
         return [self.parameters.new_zeros(batch, *layer.input_shape) for layer in self.layers]

@@ -59,9 +59,7 @@ class Agent:
     def act(self, observations: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
         """Actions (N,): drawn from the policy with `rng`, or the likeliest without."""
         logits, _ = self._network.evaluate(torch.from_numpy(observations))
-        drawn = greedy(logits) if rng is None else sample(logits, rng.random(len(observations)))
-        actions: np.ndarray = drawn.numpy()
-        return actions
+        return greedy(logits) if rng is None else sample(logits, rng.random(len(observations)))
 
     def make_envs(
         self, num_envs: int, *, seed: int, workers: int | None = None, **settings: Any

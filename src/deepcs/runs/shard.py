@@ -16,6 +16,7 @@ import gymnasium
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils import deterministic
 
 from deepcs.agents.a2c import LossReport, loss_gradients, returns
 from deepcs.agents.acktr import ACKTR, FisherNoise, curvature_numbers
@@ -175,11 +176,11 @@ class Shard:
             )
             self._fisher_noise = FisherNoise(config.seed, steps, config.actors)
         self._noise = ActionNoise(config.seed)
-        self._actions = torch.zeros(steps, envs, dtype=torch.int64, device=config.device)
+        self._actions = np.zeros((steps, envs), np.int64)
         self._game_rewards = np.zeros((steps, envs))
         self._intrinsic = np.zeros((steps, envs))
         self._ends = np.zeros((steps, envs), np.bool_)
-        self._observations: np.ndarray = self.pool.reset()[0]
+        self._see(self.pool.reset()[0])
 
     def rollout(self, update: int) -> ShardReport:
         """Play T steps with the current weights; leaves the gradient of the batch's loss."""
@@ -192,7 +193,7 @@ class Shard:
             logits, _ = network.forward(t, self._seen())
             actions = sample(logits, self._noise(update * steps + t, self.actors))
             self._actions[t] = actions
-            _, rewards, terminated, truncated, infos = self.pool.step(actions.cpu().numpy())
+            _, rewards, terminated, truncated, infos = self.pool.step(actions)
             self._game_rewards[t], self._intrinsic[t] = rewards, infos["intrinsic"]
             np.logical_or(terminated, truncated, out=self._ends[t])
             if life_ends_return:
@@ -207,9 +208,7 @@ class Shard:
         loss = self._learn(final_values)
         if self.acktr is not None and config.acktr.takes_statistics(update):
             noise = torch.from_numpy(self._fisher_noise(update, self.actors).flatten())
-            self.acktr.observe(
-                update, self._actions.flatten(), noise.to(config.device), config.update_steps
-            )
+            self.acktr.observe(update, self._taken(), noise.to(config.device), config.update_steps)
         return ShardReport(loss, games)
 
     def _learn(self, final_values: np.ndarray | None) -> LossReport:
@@ -231,7 +230,7 @@ class Shard:
         d_logits, d_values, report = loss_gradients(
             network.logits,
             network.values,
-            self._actions.flatten(),
+            self._taken(),
             targets.flatten(),
             config.learner,
             config.update_steps,
@@ -239,8 +238,16 @@ class Shard:
         network.backward(d_logits, d_values)
         return report
 
+    def _see(self, observations: np.ndarray) -> None:
+        """Look at this array, which every step of the pool overwrites."""
+        self._observations = torch.from_numpy(observations)
+
     def _seen(self) -> Tensor:
-        return torch.from_numpy(self._observations).to(self.config.device)
+        return self._observations.to(self.config.device)
+
+    def _taken(self) -> Tensor:
+        """The rollout's actions, (T·N,)."""
+        return torch.from_numpy(self._actions).flatten().to(self.config.device)
 
     def _value(self, observation: np.ndarray) -> float:
         """V of a single observation, in a batch of this shard's usual size."""
@@ -268,7 +275,7 @@ class Shard:
     def restore(self, actors: list[Snapshot]) -> None:
         """Thaw this shard's actors out of the snapshots of all."""
         seats = actors[self.actors.start : self.actors.stop]
-        self._observations = self.pool.restore({"kind": "pool", "seats": seats})
+        self._see(self.pool.restore({"kind": "pool", "seats": seats}))
 
 
 class ShardGroup:
@@ -284,6 +291,7 @@ class ShardGroup:
     ) -> None:
         torch.set_num_threads(config.threads)
         torch.use_deterministic_algorithms(True)
+        deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # none is read
         torch.set_flush_denormal(True)  # mean squares of dead weights decay into slow numbers
         self.vectors = Vectors(config, world, memory)
         self.shards = [Shard(config, world, i, self.vectors, pool_workers) for i in indices]
