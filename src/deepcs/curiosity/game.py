@@ -50,8 +50,10 @@ def one_room(ram: Ram) -> Room:
 def at(address: int) -> Callable[[Ram], Room]:
     """The room is the byte at this address."""
 
+    index = address - RAM_BASE
+
     def room(ram: Ram) -> Room:
-        return (byte(ram, address),)
+        return (int(ram[index]),)
 
     return room
 
