@@ -61,8 +61,8 @@ def test_the_paper_study_is_the_papers_protocol() -> None:
 
 def test_the_demo_study_is_a_hallway_and_freeway() -> None:
     assert counts("demo", "world", "treatment", "steps") == {
-        **{("KeyHallway", name, 500_000): 5 for name in ("deepcs", "a2c", "never-reset")},
-        **{("Freeway", name, 120_000): 3 for name in ("deepcs", "a2c")},
+        **{("KeyHallway", name, 400_000): 5 for name in ("deepcs", "a2c", "never-reset")},
+        **{("Freeway", name, 100_000): 3 for name in ("deepcs", "a2c")},
     }
     assert {run.config.a2c.schedule for run in load_study("demo").runs} == {"constant"}
 
