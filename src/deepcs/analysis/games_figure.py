@@ -71,7 +71,8 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
         scores += [[world, name, score.points] for name, score in references.items()]
     for axes in panels[len(games) :]:
         axes.set_visible(False)
-    figure.supxlabel("training steps", fontsize=8)
+    for axes in panels[: len(games)][-ACROSS:]:
+        axes.set_xlabel("training steps")
     name, title = "other-games", "The other games"
     frames = {method.label: short(method.frames) for method in METHODS}
     caption = (
