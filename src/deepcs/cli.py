@@ -30,7 +30,7 @@ deepcs study status STUDY  where its runs stand
 deepcs study report STUDY  its figures, tables and statistics, as one page
 deepcs games [GAME]        the twelve games: positions in RAM, rooms, tiles, weights
 deepcs bench               how fast training is on this machine
-deepcs demo                see the point, twice, in about nine minutes
+deepcs demo                see the point, twice, in about eight minutes
 
 deepcs COMMAND --help says more; deepcs --version says which version this is."""
 

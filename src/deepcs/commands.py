@@ -168,7 +168,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Demo:
-    """See the point twice in about nine minutes: a hallway, then a real game."""
+    """See the point twice in about eight minutes: a hallway, then a real game."""
 
     out: Path = Path("demo")
     """folder for its runs, figure and video"""
