@@ -50,10 +50,8 @@ def one_room(ram: Ram) -> Room:
 def at(address: int) -> Callable[[Ram], Room]:
     """The room is the byte at this address."""
 
-    index = address - RAM_BASE
-
     def room(ram: Ram) -> Room:
-        return (int(ram[index]),)
+        return (byte(ram, address),)
 
     return room
 

@@ -154,8 +154,6 @@ class CuriosityGrid(Lives):
         self.clamp = clamp
         self.columns = math.ceil(bounds.width / tile)
         self.rows = math.ceil(bounds.height / tile)
-        self._left, self._width = bounds.x, bounds.width
-        self._top, self._height = bounds.y, bounds.height
         self._pixels: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         self.new_life()
 
@@ -182,9 +180,8 @@ class CuriosityGrid(Lives):
 
     def tile_of(self, position: Position) -> tuple[int, int]:
         """(row, column) of the position's tile, counted from the bounds' smallest y and x."""
-        x, y, _ = position
-        x, y = x - self._left, y - self._top
-        if not (0 <= x < self._width and 0 <= y < self._height):
+        x, y = position.x - self.bounds.x, position.y - self.bounds.y
+        if not (0 <= x < self.bounds.width and 0 <= y < self.bounds.height):
             if not self.clamp:
                 raise ValueError(
                     f"Position ({position.x}, {position.y}) is outside the grid, which covers "
@@ -192,8 +189,8 @@ class CuriosityGrid(Lives):
                     f"y {self.bounds.y}..{self.bounds.y + self.bounds.height - 1}; "
                     "widen the bounds or leave clamping on."
                 )
-            x = min(max(x, 0), self._width - 1)
-            y = min(max(y, 0), self._height - 1)
+            x = min(max(x, 0), self.bounds.width - 1)
+            y = min(max(y, 0), self.bounds.height - 1)
         return y // self.tile, x // self.tile
 
     def visit(self, position: Position) -> bool:
