@@ -77,7 +77,7 @@ class ACKTRSettings:
 
 
 THRIFTY = ACKTRSettings(statistics_every=8, refresh_large_every=100, tolerance=0.01)
-"""Twice as fast: curvature from every eighth update, the largest factor half as often."""
+"""Nearly twice as fast: curvature from every eighth update, the largest factor half as often."""
 
 
 class FisherNoise:

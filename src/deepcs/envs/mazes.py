@@ -122,7 +122,6 @@ class Maze(gym.Env[Observation, np.int64]):
         """Take one of the directions LEFT, RIGHT, UP, DOWN, or ACT where there is one."""
         if self._over:
             raise gym.error.ResetNeeded("The game is over or has not begun; call reset() first.")
-        action = int(action)
         if not 0 <= action < self.actions:
             raise ValueError(f"Got action {action}; choose one from 0 to {self.actions - 1}.")
         self._cell, self._halfway = self._moves[self._cell, self._halfway][action]

@@ -1,8 +1,8 @@
-"""A program of our own beside the parent, that obeys it over a line and shares its memory.
+"""A program of our own beside the parent, that obeys it over a pipe and shares its memory.
 
 Started as `python -m deepcs.envs.process CONNECTION_FD MEMORY_FD`, so that nothing of the parent
 is imported or forked: it works from a notebook and from a script without a main guard, and loads
-torch only if its work needs it. It ends when its parent does, because their line then closes; the
+torch only if its work needs it. It ends when its parent does, because its pipe then closes; the
 memory is nameless and freed when the last process that holds it is gone.
 """
 
@@ -13,22 +13,19 @@ import os
 import pickle
 import select
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 # How long to look for a message before going to sleep: waking a sleeping core can take half a
 # millisecond on a virtual machine. Whoever looks gives way to all who have work to do.
 LOOK_SECONDS = 0.005
 CLOSE_SECONDS = 5.0  # how long a process may take to leave before it is killed
-LENGTH = struct.Struct("!Q")  # what goes before a message
-SHORT = 2**16  # bytes that are read at once
 HUNG_UP = (EOFError, BrokenPipeError, ConnectionResetError)
 
 
@@ -44,48 +41,30 @@ class WorkerError(RuntimeError):
 
 
 class Line:
-    """Messages over a socket, one system call each while they are short.
+    """A connection whose reader may look for a while before it sleeps."""
 
-    Its reader may look for a message for a while before it sleeps.
-    """
-
-    def __init__(self, end: socket.socket, looks: bool) -> None:
-        self._socket = end
+    def __init__(self, connection: Connection[Any, Any], looks: bool) -> None:
+        self._connection = connection
         self._looks = looks
         self._poll = select.poll()
-        self._poll.register(end, select.POLLIN)
-        self._received = bytearray()  # beyond the messages read so far
-        self.fileno = end.fileno
-        self.close = end.close
+        self._poll.register(connection.fileno(), select.POLLIN)
+        self.fileno = connection.fileno
+        self.send_bytes = connection.send_bytes
+        self.close = connection.close
 
-    def send(self, message: Any) -> None:
-        self.send_bytes(pickle.dumps(message))
-
-    def send_bytes(self, message: bytes) -> None:
-        self._socket.sendall(LENGTH.pack(len(message)) + message)
-
-    def recv(self, looks: bool = False) -> Any:
+    def recv_bytes(self, looks: bool = False) -> bytes:
         """The next message; raises EOFError when the other side is gone."""
         until = time.monotonic() + LOOK_SECONDS
         looks = looks or self._looks
         while looks and not self._poll.poll(0) and time.monotonic() < until:
             os.sched_yield()
-        received = self._received
-        whole = LENGTH.size
-        while len(received) < whole or len(received) < (whole := _whole(received)):
-            part = self._socket.recv(max(SHORT, whole - len(received)))
-            if not part:
-                raise EOFError("the other side has hung up")
-            received += part
-        message = pickle.loads(memoryview(received)[LENGTH.size : whole])
-        self._received = received[whole:]
-        return message
+        return self._connection.recv_bytes()
 
+    def send(self, message: Any) -> None:
+        self.send_bytes(pickle.dumps(message))
 
-def _whole(received: bytearray) -> int:
-    """Bytes of the message that begins here, its length's own included."""
-    length: int = LENGTH.unpack_from(received)[0]
-    return LENGTH.size + length
+    def recv(self) -> Any:
+        return pickle.loads(self.recv_bytes())
 
 
 class Process:
@@ -101,7 +80,7 @@ class Process:
         import cloudpickle  # pickles functions of a notebook or a script by value
 
         self.name = name
-        ours, theirs = socket.socketpair()
+        ours, theirs = Pipe()
         self.line = Line(ours, looks)
         # One thread each: as many processes as cores run already.
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -130,9 +109,10 @@ class Process:
         Raises WorkerError if the process is dead or the verb failed.
         """
         try:
-            outcome, value = self.line.recv(looks)
+            message = self.line.recv_bytes(looks)
         except (EOFError, OSError) as error:
             raise self._dead() from error
+        outcome, value = pickle.loads(message)
         if outcome == "failed":
             raise WorkerError(f"{self.name} stopped: {value[0]}; its traceback:\n{value[1]}")
         return value
@@ -198,7 +178,7 @@ def serve(connection: Line, memory_fd: int) -> None:
 
 def main(connection_fd: int, memory_fd: int) -> None:
     try:
-        serve(Line(socket.socket(fileno=connection_fd), looks=True), memory_fd)
+        serve(Line(Connection(connection_fd), looks=True), memory_fd)
     except HUNG_UP:
         return
 
