@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from random_play import steps
+from playing import steps
 
 from deepcs.envs.atari import AtariActor
 

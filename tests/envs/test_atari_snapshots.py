@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_play import digest, play_on, steps
+from playing import digest, play_on, steps
 
 from deepcs.curiosity.snapshot import SnapshotError, from_arrays, to_arrays
 from deepcs.envs.atari import AtariActor
@@ -66,7 +66,7 @@ RESTORE = """
 import json, sys
 import numpy as np
 sys.path.insert(0, sys.argv[2])
-from random_play import digest, play_on
+from playing import digest, play_on
 from deepcs.curiosity.snapshot import from_arrays
 from deepcs.envs.atari import AtariActor
 with np.load(sys.argv[1]) as saved:

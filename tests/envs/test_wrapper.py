@@ -13,7 +13,7 @@ from gymnasium.wrappers import (
     TimeLimit,
     TransformObservation,
 )
-from random_play import play
+from playing import play
 from stable_baselines3 import PPO
 from stable_baselines3.common.atari_wrappers import AtariWrapper
 from stable_baselines3.common.vec_env import DummyVecEnv

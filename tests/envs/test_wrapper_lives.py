@@ -13,7 +13,7 @@ from gymnasium.wrappers import (
     RecordEpisodeStatistics,
     TimeLimit,
 )
-from random_play import play
+from playing import play
 from stable_baselines3.common.atari_wrappers import AtariWrapper, NoopResetEnv
 
 from deepcs import Position

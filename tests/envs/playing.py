@@ -1,10 +1,13 @@
-"""Random play, the same for the same seed, and one number for all that came out of it."""
+"""Ways to play: at random, the same for the same seed, or straight to a lost life; and a spy."""
 
 from __future__ import annotations
 
 import hashlib
 
 import numpy as np
+import pytest
+
+LEFT = 4  # as the emulator numbers it
 
 
 def steps(actor, count, seed=0):
@@ -45,3 +48,29 @@ def play(env, generator):
         infos.append(info)
         if terminated or truncated:
             return infos
+
+
+class Spy:
+    """The actor's emulator, with a list of the raw frames' actions."""
+
+    def __init__(self, actor):
+        self.ale = actor.ale
+        self.acts = []
+        actor.ale = self
+
+    def act(self, action):
+        self.acts.append(action)
+        return self.ale.act(action)
+
+    def __getattr__(self, name):
+        return getattr(self.ale, name)
+
+
+def until_life_lost(actor):
+    """Walk off the ledge in MontezumaRevenge; yields the steps up to the lost life."""
+    for _ in range(200):
+        out = actor.step(actor.actions.index(LEFT))
+        yield out
+        if out[4]["life_lost"]:
+            return
+    pytest.fail("no life was lost")
