@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -65,6 +66,20 @@ def test_an_error_that_is_not_the_users_keeps_its_traceback(
     monkeypatch.setattr("deepcs.games_table.print_games", lambda console: int("no number"))
     with pytest.raises(ValueError, match="invalid literal"):
         main(["games"])
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["games"]])
+def test_a_reader_that_leaves_early_is_no_error(arguments: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-c", "from deepcs.cli import main; main()", *arguments],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_version_is_the_packages() -> None:

@@ -7,6 +7,8 @@ torch.
 from __future__ import annotations
 
 import importlib
+import os
+import select
 import sys
 import traceback
 from collections.abc import Sequence
@@ -72,6 +74,17 @@ COMMANDS = {
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run one subcommand; bad input prints one sentence and exits with code 2."""
+    try:
+        _run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not _nobody_reads():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        sys.exit(1)
+
+
+def _run(args: Sequence[str] | None) -> None:
     arguments = list(sys.argv[1:] if args is None else args)
     if arguments in ([], ["study"]):
         print(HELP)
@@ -96,6 +109,13 @@ def main(args: Sequence[str] | None = None) -> None:
         if not _ours(error):
             raise
         _refuse(str(error))
+
+
+def _nobody_reads() -> bool:
+    """Whether standard output is a pipe whose reader has left, as with `deepcs games | head`."""
+    output = select.poll()
+    output.register(sys.stdout, 0)
+    return any(event & select.POLLERR for _, event in output.poll(0))
 
 
 def _ours(error: BaseException) -> bool:
