@@ -2,7 +2,6 @@
 
 import sys
 
-import numpy as np
 from stable_baselines3 import PPO
 from stable_baselines3.common.atari_wrappers import AtariWrapper
 from stable_baselines3.common.env_util import make_vec_env
@@ -10,28 +9,21 @@ from stable_baselines3.common.vec_env import VecFrameStack
 
 from deepcs import CuriosityWrapper
 
-game = sys.argv[1] if len(sys.argv) > 1 else "MontezumaRevenge"
-steps = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
-scores, tiles = [], []
+game, steps = (*sys.argv[1:], *("MontezumaRevenge", "1_000_000")[len(sys.argv) - 1 :])
+games = []  # score and tiles of each whole game, all its lives
 
 
 def count_games(scope, _):
-    for info in scope["infos"]:
-        if "episode" in info:  # a whole game, all its lives: the raw score
-            scores.append(info["episode"]["r"])
-            tiles.append(info["tiles"])
+    ended = [info for info in scope["infos"] if "episode" in info]
+    games.extend((info["episode"]["r"], info["tiles"]) for info in ended)
     return True
 
 
-envs = make_vec_env(
-    f"ALE/{game}-v5",
-    n_envs=8,
-    seed=0,
-    env_kwargs={"frameskip": 1, "repeat_action_probability": 0.0},
-    wrapper_class=lambda env: CuriosityWrapper(AtariWrapper(env)),
-)
+emulator = {"frameskip": 1, "repeat_action_probability": 0.0}  # AtariWrapper skips frames
+curious = {"wrapper_class": lambda env: CuriosityWrapper(AtariWrapper(env))}
+envs = make_vec_env(f"ALE/{game}-v5", n_envs=8, seed=0, env_kwargs=emulator, **curious)
 settings = {"n_steps": 128, "batch_size": 256, "n_epochs": 4, "ent_coef": 0.01, "clip_range": 0.1}
 model = PPO("CnnPolicy", VecFrameStack(envs, 4), **settings, seed=0, verbose=1)
-model.learn(steps, callback=count_games)
-print(f"{game}: {len(scores)} games, in the last 100:")
-print(f"mean score {np.mean(scores[-100:]):.1f}, mean tiles {np.mean(tiles[-100:]):.1f}")
+model.learn(int(steps), callback=count_games)
+score, tiles = (sum(column) / len(games[-100:]) for column in zip(*games[-100:], strict=True))
+print(f"{game}, {len(games)} games, mean of the last 100: score {score:.1f}, tiles {tiles:.1f}")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import gymnasium
 import pytest
 
 import deepcs
+from deepcs.envs.mazes import MAZES
 
 LAYERS = ("curiosity", "envs", "agents", "runs", "studies")
 
@@ -17,10 +19,26 @@ def test_every_public_name_is_there(name: str) -> None:
     assert callable(getattr(deepcs, name))
 
 
-def test_the_grid_needs_neither_torch_nor_gymnasium_nor_the_emulator() -> None:
-    code = "import sys, deepcs; print(*{'torch', 'gymnasium', 'ale_py', 'cv2'} & set(sys.modules))"
+def python(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    return done.stdout.strip()
+
+
+def test_the_grid_waits_for_nothing_heavy() -> None:
+    heavy = {"torch", "ale_py", "cv2", "matplotlib", "scipy"}
+    assert python(f"import sys, deepcs; print(*{heavy} & set(sys.modules))") == ""
+
+
+@pytest.mark.parametrize("imports", ["deepcs, gymnasium", "gymnasium, deepcs"])
+@pytest.mark.parametrize("maze", ["KeyHallway", "CrossMaze"])
+def test_importing_the_package_makes_the_mazes_known_to_gymnasium(imports: str, maze: str) -> None:
+    code = f"import {imports}; print(gymnasium.make('deepcs/{maze}-v0').unwrapped.kind)"
+    assert python(code) in ("key hallway", "cross maze")
+
+
+def test_every_maze_is_known_to_gymnasium() -> None:
+    known = {name for name in gymnasium.registry if name.startswith("deepcs/")}
+    assert known == {f"deepcs/{name}-v0" for name in MAZES}
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -32,5 +50,4 @@ def test_a_layer_imports_nothing_of_the_layers_above_it(layer: str) -> None:
         "    importlib.import_module(package.__name__ + '.' + m.name)\n"
         "print(*(name for name in sys.modules if name.startswith({!r})))"
     ).format(layer, tuple(f"deepcs.{name}." for name in above))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    assert python(code) == ""

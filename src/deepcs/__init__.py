@@ -1,9 +1,14 @@
-"""Deep Curiosity Search: reward what is new in this life."""
+"""Deep Curiosity Search: reward what is new in this life.
+
+Importing it makes the mazes known to Gymnasium: gymnasium.make("deepcs/KeyHallway-v0").
+"""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
+
+import gymnasium
 
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import game, games
@@ -29,7 +34,10 @@ __all__ = [
     "make_vec",
 ]
 
-# Loaded when first used, so that the grid needs NumPy only and worker processes no torch.
+for _maze in ("KeyHallway", "CrossMaze"):
+    gymnasium.register(f"deepcs/{_maze}-v0", entry_point=f"deepcs.envs.mazes:{_maze}")
+
+# Loaded when first used: the grid waits for nothing heavy, worker processes load no torch.
 _LATER = {
     "make_vec": "deepcs.envs.make",
     "CuriosityWrapper": "deepcs.envs.wrapper",

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcs import Bounds, CuriosityGrid, Position, UnboundedGrid
+from deepcs import Bounds, CuriosityGrid, Position, UnboundedGrid, game
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.grid import Lifetime
+from deepcs.curiosity.grid import LIFETIMES, Lifetime
 
 BOUNDS = Bounds(0, 0, 30, 30)
 walks = st.lists(
@@ -62,6 +62,18 @@ def test_standing_off_the_board_pays_nothing_and_keeps_the_room() -> None:
         "tiles": 2,
         "rooms": 1,
     }
+
+
+@pytest.mark.parametrize("lifetime", LIFETIMES)
+def test_a_game_that_starts_off_the_board_shows_no_room_of_the_last(lifetime: Lifetime) -> None:
+    explorer = Explorer(game("WizardOfWor").grid(lifetime=lifetime))
+    explorer.start_game(Position(60, 60, (1,)))
+    explorer.start_game(None)
+    assert explorer.info()["room"] == ()
+    assert not explorer.plane.any()
+    explorer.step(Position(60, 60, (1,)))
+    assert explorer.info()["room"] == (1,)
+    assert explorer.plane.any()
 
 
 def test_a_lost_life_makes_tiles_new_only_if_the_lifetime_is_a_life() -> None:

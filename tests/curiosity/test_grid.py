@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from random import Random
+from typing import Any
 
 import cv2
 import numpy as np
@@ -278,3 +280,18 @@ def test_clamping_pulls_a_position_outside_to_the_nearest_tile(
     position: tuple[int, int], tile: tuple[int, int]
 ) -> None:
     assert CuriosityGrid(SMALL, tile=10).tile_of(Position(*position)) == tile
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+def test_coordinates_may_be_numpy_numbers_and_stay_json(kind: type[np.integer[Any]]) -> None:
+    grid = CuriosityGrid(Bounds(10, 10, 50, 50), 5)
+    assert grid.tile_of(Position(kind(3), kind(44))) == (6, 0)  # type: ignore[arg-type]
+    grid.visit(Position(kind(3), kind(44), (kind(2),)))  # type: ignore[arg-type]
+    snapshot = grid.snapshot()
+    del snapshot["entries"]
+    assert json.loads(json.dumps(snapshot))["here"] == [[2], 6, 0]
+
+
+def test_coordinates_between_units_are_refused() -> None:
+    with pytest.raises(TypeError, match="float"):
+        CuriosityGrid(Bounds(0, 0, 9, 9)).visit(Position(1.5, 2))  # type: ignore[arg-type]

@@ -60,3 +60,8 @@ def test_a_weight_out_of_range_is_refused(weight: object) -> None:
         check_weight(weight)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="reward weight"):
         mix_rewards(np.zeros(2), np.zeros(2), weight)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weight", [np.float32(0.5), np.int64(1), 0, 0.25, "equal"])
+def test_a_weight_may_be_any_number_in_range(weight: Weight) -> None:
+    assert check_weight(weight) == weight

@@ -144,11 +144,13 @@ def test_what_is_not_a_snapshot_is_refused(thing: object) -> None:
 def test_a_snapshot_of_another_kind_is_refused() -> None:
     with pytest.raises(SnapshotError, match=r"^Got a snapshot of kind 'unbounded grid' where"):
         CuriosityGrid(Bounds(0, 0, 9, 9)).restore(UnboundedGrid().snapshot())
-    with pytest.raises(SnapshotError, match=r"^Got a snapshot of kind None where 'tracker' is"):
+    with pytest.raises(
+        SnapshotError, match=r"^Got a snapshot of kind None where 'tracker of Alien'"
+    ):
         Tracker(game("Alien")).restore({})
 
 
-@pytest.mark.parametrize("key", ["rooms", "entries", "here", "bonus_entries"])
+@pytest.mark.parametrize("key", ["settings", "rooms", "entries", "here", "bonus_entries"])
 def test_a_truncated_snapshot_names_what_it_lacks(key: str) -> None:
     snapshot = CuriosityGrid(Bounds(0, 0, 9, 9)).snapshot()
     del snapshot[key]
@@ -160,7 +162,7 @@ def test_a_grid_of_another_size_is_refused() -> None:
     grid = game("MontezumaRevenge").grid()
     grid.visit(Position(77, 235, (1,)))
     with pytest.raises(
-        SnapshotError, match=r"^The snapshot's grid is \(1, 8, 10\) .* \(1, 16, 20\)"
+        SnapshotError, match=r"^The snapshot's grid has tile 16, this one 8; restore it where"
     ):
         game("MontezumaRevenge").grid(tile=8).restore(grid.snapshot())
 
@@ -170,7 +172,7 @@ def test_entries_cut_short_are_refused() -> None:
     grid.visit(Position(0, 0))
     snapshot = grid.snapshot()
     snapshot["entries"] = snapshot["entries"][:, :-1]
-    with pytest.raises(SnapshotError, match=r"^The snapshot's grid is \(1, 4, 5\) "):
+    with pytest.raises(SnapshotError, match=r"^The snapshot's counts are \(1, 4, 5\) "):
         grid.restore(snapshot)
 
 
@@ -181,15 +183,46 @@ def test_arrays_that_are_missing_are_named() -> None:
         from_arrays(arrays, tree)
 
 
-def test_a_refused_snapshot_changes_nothing() -> None:
+def test_grids_of_the_same_shape_but_of_other_games_or_lifetimes_are_refused() -> None:
+    wizard = game("WizardOfWor").grid()
+    spy = game("PrivateEye").grid()
+    assert (wizard.rows, wizard.columns) == (spy.rows, spy.columns)
+    with pytest.raises(SnapshotError, match=r"^The snapshot's grid has bounds "):
+        spy.restore(wizard.snapshot())
+    with pytest.raises(SnapshotError, match=r"has lifetime 'game', this one 'never'"):
+        game("PrivateEye").grid(lifetime="never").restore(spy.snapshot())
+    with pytest.raises(SnapshotError, match=r"has graded True, this one False"):
+        Explorer(spy).restore(Explorer(spy, graded=True).snapshot())
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("grid", "entries"), None, "TypeError"),
+        (("grid", "here"), [[0, 0], 99, 99], "IndexError"),
+        (("grid", "here"), [[0, 0], 0, 0], "never touched"),
+        (("grid", "here"), [1], "ValueError"),
+        (("position",), [1], "IndexError"),
+        (("visits",), [[1]], "ValueError"),
+    ],
+)
+def test_a_refused_snapshot_changes_nothing(
+    path: tuple[str, ...], value: object, words: str
+) -> None:
+    other = Explorer(game("Alien").grid())
+    other.start_game(Position(60, 67, (0, 0)))
+    other.step(Position(80, 67, (0, 0)))
+    broken = node = other.snapshot()
+    for key in path[:-1]:
+        node = node[key]
+    node[path[-1]] = value
     one = Explorer(game("Alien").grid())
     one.start_game(Position(60, 67, (0, 0)))
-    other = Explorer(game("Alien").grid())
-    broken = other.snapshot()
-    broken["grid"].pop("entries")
-    with pytest.raises(SnapshotError):
+    before = one.snapshot()
+    with pytest.raises(SnapshotError, match=words) as raised:
         one.restore(broken)
-    assert one.grid.tiles == 1
+    assert "\n" not in str(raised.value)
+    assert repr(one.snapshot()) == repr(before)
 
 
 def test_a_whole_snapshot_passes_the_check() -> None:

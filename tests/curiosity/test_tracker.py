@@ -114,9 +114,13 @@ def test_a_restored_tracker_continues_identically(
 
 def test_a_foreign_or_truncated_snapshot_is_refused() -> None:
     tracker = Tracker(game("Venture"))
-    with pytest.raises(SnapshotError, match=r"^Got a snapshot of kind 'grid' where 'tracker' is"):
+    with pytest.raises(SnapshotError, match=r"^Got a snapshot of kind 'grid' where 'tracker of V"):
         tracker.restore(game("Venture").grid().snapshot())
+    with pytest.raises(SnapshotError, match="'tracker of Amidar' where 'tracker of Venture'"):
+        tracker.restore(Tracker(game("Amidar")).snapshot())
     whole = tracker.snapshot()
     del whole["waiting"]
-    with pytest.raises(SnapshotError, match="'tracker' is truncated: it lacks waiting; "):
+    with pytest.raises(
+        SnapshotError, match="'tracker of Venture' is truncated: it lacks waiting; "
+    ):
         tracker.restore(whole)

@@ -50,6 +50,28 @@ def play(env, generator):
             return infos
 
 
+def play_pool(envs, steps, seed):
+    """Random actions in a pool; everything that comes out, as one list of arrays."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for _ in range(steps):
+        actions = rng.integers(envs.single_action_space.n, size=envs.num_envs)
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        out += [observations, rewards, terminated, truncated]
+        out += [infos[key] for key in ("intrinsic", "life_lost", "tiles", "rooms", "score")]
+        for i in np.flatnonzero(terminated | truncated):
+            last = {key: infos["final_info"][key][i] for key in sorted(infos["final_info"])}
+            out += [infos["final_obs"][i], repr(infos["game"][i]), repr(last)]
+    return out
+
+
+def assert_same(one, other):
+    """Two lists of arrays, equal in every number."""
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 class Spy:
     """The actor's emulator, with a list of the raw frames' actions."""
 

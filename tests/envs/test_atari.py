@@ -22,8 +22,17 @@ GOLDEN = Path(__file__).parents[1] / "data" / "golden.json"
 NOOP, FIRE = 0, 1
 
 
-def test_gymnasium_finds_nothing_wrong():
-    actor = AtariActor("Freeway", render_mode="rgb_array")
+@pytest.mark.parametrize(
+    ("game", "protocol", "grid"),
+    [
+        ("Freeway", "paper", "plane"),
+        ("Amidar", "machado", "plane"),
+        ("Tutankham", "machado", "none"),
+        ("WizardOfWor", "paper", "stacked"),
+    ],
+)
+def test_gymnasium_finds_nothing_wrong(game, protocol, grid):
+    actor = AtariActor(game, protocol=protocol, grid=grid, render_mode="rgb_array")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*spec.*")  # made without gymnasium.make

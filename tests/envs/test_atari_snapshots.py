@@ -72,20 +72,21 @@ from deepcs.envs.atari import AtariActor
 with np.load(sys.argv[1]) as saved:
     arrays = {name: saved[name] for name in saved.files}
 tree = json.loads(arrays.pop("tree").tobytes())
-actor = AtariActor("MontezumaRevenge", protocol="machado", max_frames=200)
+actor = AtariActor(sys.argv[3], protocol="machado", max_frames=200)
 actor.restore(from_arrays(arrays, tree))
 print(digest(play_on(actor, 55, 3)))
 """
 
 
-def test_a_snapshot_goes_on_identically_in_a_fresh_process(tmp_path):
-    actor = AtariActor("MontezumaRevenge", protocol="machado", max_frames=200)
+@pytest.mark.parametrize("game", FREEZABLE)
+def test_a_snapshot_goes_on_identically_in_a_fresh_process(game, tmp_path):
+    actor = AtariActor(game, protocol="machado", max_frames=200)
     actor.reset(seed=2)
     play_on(actor, 50, seed=2)
     arrays, tree = to_arrays(actor.snapshot())
     file = tmp_path / "snapshot.npz"
     np.savez(file, tree=np.frombuffer(json.dumps(tree).encode(), np.uint8), **arrays)
-    command = [sys.executable, "-c", RESTORE, str(file), str(Path(__file__).parent)]
+    command = [sys.executable, "-c", RESTORE, str(file), str(Path(__file__).parent), game]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == digest(play_on(actor, 55, seed=3))
 
@@ -108,6 +109,14 @@ def cut_emulator(snapshot):
     return {**snapshot, "emulator": snapshot["emulator"][:-100]}
 
 
+def cut_screen(snapshot):
+    return {**snapshot, "screen": snapshot["screen"][:100]}
+
+
+def no_generator(snapshot):
+    return {**snapshot, "generator": {}}
+
+
 def without_tracker(snapshot):
     return {key: value for key, value in snapshot.items() if key != "tracker"}
 
@@ -116,18 +125,26 @@ def without_tracker(snapshot):
     ("game", "different", "change", "words"),
     [
         ("Freeway", {}, cut_emulator, "damaged or truncated"),
+        ("Freeway", {}, cut_screen, "screen is .100, 160, 3."),
+        ("Freeway", {}, no_generator, "damaged .ValueError"),
         ("Freeway", {}, without_tracker, "lacks tracker"),
         ("Freeway", {}, list, "Got list"),
         ("Seaquest", {}, dict, "actor of Freeway"),
-        ("Freeway", {"grid": "none"}, dict, "same grid setting"),
-        ("Freeway", {"tile": 10}, dict, "same bounds and tile size"),
+        ("Freeway", {"grid": "none"}, dict, "has grid 'plane', this one 'none'"),
+        ("Freeway", {"protocol": "machado"}, dict, "protocol 'paper', this one 'machado'"),
+        ("Freeway", {"lifetime": "never"}, dict, "lifetime 'game', this one 'never'"),
+        ("Freeway", {"graded": True}, dict, "graded False, this one True"),
+        ("Freeway", {"tile": 10}, dict, "has tile 20, this one 10"),
     ],
 )
 def test_a_snapshot_that_does_not_fit_is_refused_in_a_sentence(game, different, change, words):
     saved = AtariActor("Freeway")
     saved.reset(seed=0)
+    play_on(saved, 9, seed=1)
     actor = AtariActor(game, **different)
     actor.reset(seed=0)
+    before = repr(actor.snapshot())
     with pytest.raises(SnapshotError, match=words) as raised:
         actor.restore(change(saved.snapshot()))
     assert "\n" not in str(raised.value)
+    assert repr(actor.snapshot()) == before

@@ -1,47 +1,19 @@
-"""The pool against single actors, against itself with other workers, and against murder."""
+"""The pool against single actors, and against itself with other workers."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import textwrap
-import time
-from pathlib import Path
 
 import gymnasium
 import numpy as np
-import psutil
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from playing import LEFT, assert_same, play_pool
 
 import deepcs
-from deepcs.curiosity.snapshot import SnapshotError
 from deepcs.envs.atari import AtariActor
-from deepcs.envs.process import WorkerError
 from deepcs.envs.seats import actor_seed
-
-WORLDS = ["MontezumaRevenge", "Amidar", "Tutankham", "Venture", "KeyHallway"]
-
-
-def play(envs, steps, seed):
-    """Random actions; everything that comes out, as one list of arrays."""
-    rng = np.random.default_rng(seed)
-    out = []
-    for _ in range(steps):
-        actions = rng.integers(envs.single_action_space.n, size=envs.num_envs)
-        observations, rewards, terminated, truncated, infos = envs.step(actions)
-        out += [observations, rewards, terminated, truncated]
-        out += [infos[key] for key in ("intrinsic", "life_lost", "tiles", "rooms", "score")]
-    return out
-
-
-def same(one, other):
-    assert len(one) == len(other)
-    for a, b in zip(one, other, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def test_the_number_of_workers_does_not_change_trajectories():
@@ -49,10 +21,10 @@ def test_the_number_of_workers_does_not_change_trajectories():
     for workers in (0, 1, 2, 4):
         envs = deepcs.make_vec("MontezumaRevenge", num_envs=4, seed=3, workers=workers)
         first, _ = envs.reset()
-        results.append([first, *play(envs, 60, seed=1)])
+        results.append([first, *play_pool(envs, 60, seed=1)])
         envs.close()
     for other in results[1:]:
-        same(results[0], other)
+        assert_same(results[0], other)
 
 
 def test_a_pool_does_what_its_actors_would_do_alone():
@@ -85,51 +57,79 @@ def test_a_pool_does_what_its_actors_would_do_alone():
     assert ends >= 2
 
 
+def test_actions_may_be_arrays_of_numbers():
+    envs = deepcs.make_vec(lambda: gymnasium.make("Pendulum-v1"), num_envs=3, workers=2)
+    envs.reset(seed=[1, 2, 3])
+    alone = gymnasium.make("Pendulum-v1")
+    alone.reset(seed=2)
+    for action in np.linspace(-2, 2, 9, dtype=np.float32):
+        observations, rewards, *_ = envs.step(np.full((3, 1), action))
+        observation, reward, *_ = alone.step(np.array([action]))
+        np.testing.assert_array_equal(observations[1], observation)
+        assert rewards[1] == reward
+    envs.close()
+
+
+@pytest.mark.parametrize(
+    ("world", "actions", "words"),
+    [
+        ("KeyHallway", 1, r"int64 \(\); give int64 \(2,\)"),
+        ("KeyHallway", [1], r"int64 \(1,\); give int64 \(2,\)"),
+        ("KeyHallway", [0.9, 1.9], r"float64 \(2,\); give int64"),
+        ("KeyHallway", [0, 4], "from 0 to 4; choose from 0 to 3"),
+        ("Freeway", [-1, 0], "from -1 to 0; choose from 0 to 2"),
+    ],
+)
+def test_actions_that_cannot_be_done_are_refused_and_the_pool_plays_on(world, actions, words):
+    envs = deepcs.make_vec(world, num_envs=2, workers=1)
+    envs.reset()
+    with pytest.raises(ValueError, match=words):
+        envs.step(actions)
+    envs.step(np.array([0, 1]))
+    envs.close()
+
+
+def test_a_step_before_the_first_reset_is_refused():
+    with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
+        deepcs.make_vec("Freeway", num_envs=1, workers=0).step([0])
+    with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
+        AtariActor("Freeway").step(0)
+
+
+def test_a_reset_tells_nothing_of_the_step_before_it():
+    envs = deepcs.make_vec("KeyHallway", num_envs=2, workers=0)
+    envs.reset()
+    assert envs.step([0, 1])[4]["intrinsic"].tolist() == [1, 1]
+    _, infos = envs.reset()
+    assert infos["intrinsic"].tolist() == [0, 0]
+    assert infos["tiles"].tolist() == [1, 1]
+    lost = deepcs.make_vec("MontezumaRevenge", num_envs=1, workers=0)
+    lost.reset(seed=0)
+    left = lost._here.seats[0].env.actions.index(LEFT)
+    assert any(lost.step([left])[4]["life_lost"][0] for _ in range(200))
+    assert not lost.reset()[1]["life_lost"][0]
+
+
+class Optional(gymnasium.Wrapper):
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed)
+        return observation + options["more"], info
+
+
+def test_options_reach_every_environment():
+    plain = deepcs.make_vec(lambda: gymnasium.make("CartPole-v1"), num_envs=2, workers=1)
+    envs = deepcs.make_vec(lambda: Optional(gymnasium.make("CartPole-v1")), num_envs=2, workers=1)
+    more = envs.reset(seed=np.int64(3), options={"more": 1})[0] - plain.reset(seed=3)[0]
+    np.testing.assert_allclose(more, 1, atol=1e-6)
+    with pytest.raises(ValueError, match="Got 1 seeds for 2 actors"):
+        envs.reset(seed=[1])
+    envs.close()
+    plain.close()
+
+
 def test_neighbouring_seeds_share_no_actor():
     seeds = [actor_seed(seed, actor) for seed in range(4) for actor in range(16)]
     assert len(set(seeds)) == len(seeds)
-
-
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("protocol", ["paper", "machado"])
-@settings(max_examples=2, deadline=None)
-@given(before=st.integers(0, 120), seed=st.integers(0, 1000))
-def test_a_restored_pool_goes_on_identically(world, protocol, before, seed):
-    envs = deepcs.make_vec(world, num_envs=2, seed=seed, workers=0, protocol=protocol)
-    envs.reset()
-    play(envs, before, seed)
-    frozen = envs.snapshot()
-    expected = play(envs, 60, seed + 1)
-    thawed = deepcs.make_vec(world, num_envs=2, seed=seed + 7, workers=0, protocol=protocol)
-    thawed.reset()
-    play(thawed, 13, seed + 2)
-    thawed.restore(frozen)
-    same(expected, play(thawed, 60, seed + 1))
-
-
-@pytest.mark.parametrize("world", ["MontezumaRevenge", "KeyHallway"])
-def test_a_snapshot_continues_in_fresh_processes_with_other_workers(world):
-    envs = deepcs.make_vec(world, num_envs=3, seed=1, workers=0, protocol="machado")
-    envs.reset()
-    play(envs, 50, seed=1)
-    frozen = envs.snapshot()
-    expected = play(envs, 400 if world == "KeyHallway" else 80, seed=2)
-    thawed = deepcs.make_vec(world, num_envs=3, seed=9, workers=2, protocol="machado")
-    thawed.restore(frozen)
-    same(expected, play(thawed, 400 if world == "KeyHallway" else 80, seed=2))
-    thawed.close()
-
-
-def test_snapshots_that_do_not_fit_are_refused_in_a_sentence():
-    envs = deepcs.make_vec("KeyHallway", num_envs=2, workers=0)
-    envs.reset()
-    frozen = envs.snapshot()
-    with pytest.raises(SnapshotError, match="holds 1 actors"):
-        envs.restore({**frozen, "seats": frozen["seats"][:1]})
-    with pytest.raises(SnapshotError, match="kind 'grid'"):
-        envs.restore({"kind": "grid"})
-    with pytest.raises(SnapshotError, match="truncated"):
-        envs.restore({"kind": "pool"})
 
 
 def test_gymnasium_knows_how_the_pool_resets():
@@ -146,61 +146,7 @@ def test_a_users_function_works_in_worker_processes():
     envs = deepcs.make_vec(make, num_envs=3, workers=2)
     observations, _ = envs.reset(seed=0)
     assert observations.shape == (3, 4)
-    assert not envs.freezable
-    with pytest.raises(WorkerError, match="no snapshot"):
-        envs.snapshot()
-
-
-def test_a_killed_worker_is_named_at_once_and_nothing_is_left_behind():
-    envs = deepcs.make_vec("Freeway", num_envs=4, workers=2)
-    envs.reset()
-    processes = [worker.popen for worker in envs._workers]
-    os.kill(processes[1].pid, signal.SIGKILL)
-    began = time.monotonic()
-    with pytest.raises(WorkerError, match=r"Worker 1 .*actors 2 to 3.*SIGKILL"):
-        play(envs, 3, seed=0)
-    assert time.monotonic() - began < 5
-    assert all(process.poll() is not None for process in processes)
-    with pytest.raises(RuntimeError, match="closed pool"):
-        envs.step(np.zeros(4, np.int64))
-
-
-def test_an_error_in_an_environment_names_its_worker():
-    def make():
-        env = gymnasium.make("CartPole-v1")
-        env.unwrapped.step = None
-        return env
-
-    envs = deepcs.make_vec(make, num_envs=2, workers=2)
-    envs.reset(seed=0)
-    with pytest.raises(WorkerError, match=r"Worker 0 .*TypeError"):
-        envs.step(np.zeros(2, np.int64))
-
-
-SCRIPT = """
-import sys, time, torch, deepcs
-envs = deepcs.make_vec("Freeway", num_envs=2, workers=2)
-envs.reset()
-print(*[worker.popen.pid for worker in envs._workers], flush=True)
-time.sleep(60)
-"""
-
-
-def test_workers_and_their_memory_go_with_a_killed_parent():
-    # A script without a main guard, with torch loaded before the pool is made.
-    parent = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)
-    pids = [int(pid) for pid in parent.stdout.readline().split()]
-    assert len(pids) == 2
-    loaded = Path(f"/proc/{pids[0]}/maps").read_text()
-    assert "libtorch" not in loaded
-    assert "deepcs-pool" in loaded
-    parent.kill()
-    parent.wait()
-    deadline = time.monotonic() + 5
-    while any(map(psutil.pid_exists, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(psutil.pid_exists, pids))
-    assert not [name for name in os.listdir("/dev/shm") if "deepcs" in name]
+    envs.close()
 
 
 def test_an_environment_of_ones_own_is_found_by_module_and_factory(tmp_path):
@@ -229,6 +175,15 @@ def test_an_environment_of_ones_own_is_found_by_module_and_factory(tmp_path):
         (lambda: deepcs.make_vec("Freeway", protocol="x"), "choose one of paper, machado"),
         (lambda: deepcs.make_vec("Freeway", grid="x"), "plane, stacked, none"),
         (lambda: deepcs.make_vec("nowhere:make"), "module:factory"),
+        (lambda: deepcs.make_vec("math:pi", workers=0), "which is 3.14"),
+        (lambda: deepcs.make_vec("own_envs:counting", workers=0, lifetme="never"), "lifetme"),
+        (lambda: deepcs.make_vec("own_envs:counting", workers=0, tile=0), "no argument 'tile'"),
+        (lambda: deepcs.make_vec("own_envs:shown", workers=0, grid="none"), "shows the grid"),
+        (lambda: deepcs.make_vec("KeyHallway", tile=0), "tile size of 0"),
+        (lambda: deepcs.make_vec("KeyHallway", protocol="x"), "choose one of paper, machado"),
+        (lambda: deepcs.make_vec("Freeway", tile=0), "tile size of 0"),
+        (lambda: deepcs.make_vec("Freeway", max_frames=0), "max_frames 0"),
+        (lambda: AtariActor("Freeway", render_mode="human"), "render_mode 'human'"),
     ],
 )
 def test_bad_input_gets_one_clear_sentence(call, words):

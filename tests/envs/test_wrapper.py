@@ -1,4 +1,8 @@
 import json
+import os
+import re
+import subprocess
+import sys
 from operator import itemgetter
 from pathlib import Path
 
@@ -214,6 +218,20 @@ def test_ppo_learns_from_a_wrapped_game():
     )
 
 
+@pytest.mark.long
+def test_the_example_trains_ppo_to_the_end():
+    example = Path(__file__).parents[2] / "examples" / "ppo_with_curiosity.py"
+    assert len(example.read_text().splitlines()) <= 30
+    done = subprocess.run(
+        [sys.executable, example, "MontezumaRevenge", "4096"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert re.search(r"MontezumaRevenge, [1-9]\d* games, mean of .* tiles [1-9]", done.stdout)
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -270,6 +288,18 @@ def test_bad_inputs_are_refused_in_one_sentence():
         CuriosityWrapper(four_rooms(), locate=minigrid_cell)
     with pytest.raises(TypeError, match=r"locate returned \(1, 2\)"):
         CuriosityWrapper(cart, locate=lambda *_: (1, 2)).reset()
+    for place in (
+        Position(1, 2, 3),
+        Position(np.nan, 2),
+        Position(np.inf, 2),
+        Position(1, 2, (1.7,)),
+    ):
+        with pytest.raises(ValueError, match=r"locate returned Position.*; give finite numbers"):
+            CuriosityWrapper(cart, locate=lambda *_, place=place: place).reset()
+    small = {"bounds": Bounds(0, 0, 2, 2), "locate": lambda *_: Position(5, 5)}
+    assert CuriosityWrapper(cart, **small).reset()[1]["tiles"] == 1
+    with pytest.raises(ValueError, match=r"Position \(5, 5\) is outside the grid"):
+        CuriosityWrapper(cart, **small, clamp=False).reset()
 
 
 def test_a_thirteenth_game_works_with_a_locate_of_ones_own():

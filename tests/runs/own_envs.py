@@ -7,6 +7,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+import deepcs
+
 GAME = 7  # steps
 
 
@@ -55,6 +57,13 @@ class Unserialisable(Counting):
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         return
+
+
+def shown() -> gymnasium.Env[Any, int]:
+    """Its grid cannot be switched off."""
+    return deepcs.CuriosityWrapper(
+        Counting(), locate=lambda env, view, info: deepcs.Position(int(view[0]), 0)
+    )
 
 
 def counting() -> Counting:

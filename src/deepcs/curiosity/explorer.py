@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from deepcs.curiosity.grid import Curiosity, Position, Room, Tile
-from deepcs.curiosity.snapshot import Snapshot, check_snapshot
+from deepcs.curiosity.grid import (
+    Curiosity,
+    Position,
+    Room,
+    Tile,
+    tile_from_json,
+    tile_to_json,
+)
+from deepcs.curiosity.snapshot import Snapshot, all_or_nothing, check_same, check_snapshot
 
 
 class Explorer:
@@ -37,6 +44,7 @@ class Explorer:
     def start_game(self, position: Position | None) -> None:
         """A true game start; the position, if on the board, is the start tile."""
         self.grid.new_game()
+        self._room = ()
         self._plane = None
         self.step(position)
         self.intrinsic = 0.0
@@ -52,6 +60,9 @@ class Explorer:
         if position is None:
             self.intrinsic = 0.0
             return 0.0
+        if position.room != self._room:
+            self._room = position.room
+            self._plane = None
         grid = self.grid
         before = grid.here
         new = grid.visit(position)
@@ -63,9 +74,8 @@ class Explorer:
             return 0.0
         assert grid.here is not None
         self._visits[grid.here] += 1
-        if new or grid.centred or position.room != self._room:
+        if new or grid.centred:
             self._plane = None
-            self._room = position.room
         self.intrinsic = grid.bonus(self.graded)
         return self.intrinsic
 
@@ -97,6 +107,7 @@ class Explorer:
     def snapshot(self) -> Snapshot:
         return {
             "kind": "explorer",
+            "settings": {"graded": self.graded},
             "grid": self.grid.snapshot(),
             "position": None
             if self.position is None
@@ -104,17 +115,19 @@ class Explorer:
             "intrinsic": self.intrinsic,
             "room": list(self._room),
             "window_y": self._window_y,
-            "visits": [[list(room), y, x, n] for (room, y, x), n in self._visits.items()],
+            "visits": [[tile_to_json(tile), n] for tile, n in self._visits.items()],
         }
 
+    @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:
-        keys = ("grid", "position", "intrinsic", "room", "window_y", "visits")
+        keys = ("settings", "grid", "position", "intrinsic", "room", "window_y", "visits")
         saved = check_snapshot(snapshot, "explorer", keys)
+        check_same(saved["settings"], {"graded": self.graded}, "explorer")
         self.grid.restore(saved["grid"])
         position = saved["position"]
         self.position = position and Position(position[0], position[1], tuple(position[2]))
         self.intrinsic = float(saved["intrinsic"])
         self._room = tuple(saved["room"])
         self._window_y = int(saved["window_y"])
-        self._visits = Counter({(tuple(room), y, x): n for room, y, x, n in saved["visits"]})
+        self._visits = Counter({tile_from_json(tile): int(n) for tile, n in saved["visits"]})
         self._plane = None

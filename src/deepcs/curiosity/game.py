@@ -116,11 +116,14 @@ class Game:
             return None
         return Position(x, y, self.room(ram))
 
-    def grid(self, tile: int | None = None, lifetime: Lifetime = "game") -> CuriosityGrid:
+    def grid(
+        self, tile: int | None = None, lifetime: Lifetime = "game", *, clamp: bool = True
+    ) -> CuriosityGrid:
         """A fresh curiosity grid of this game."""
         return CuriosityGrid(
             self.bounds,
             self.tile if tile is None else tile,
             lifetime=lifetime,
             y_up=self.screen.y_scale < 0,
+            clamp=clamp,
         )

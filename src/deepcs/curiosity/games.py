@@ -189,7 +189,7 @@ _TABLE = (
         bounds=Bounds(0, 134, 153, 122),
         screen=Screen(1, 3, -1, 318),
         room=at(0x83),
-        room_is="0x83 room number, 1 at the start",
+        room_is="0x83 room number, 1 at the start, in every level (the level's byte is unverified)",
         weight=0.25,
         differences=(_minimum("(0, 134)"),),
     ),
@@ -330,7 +330,7 @@ def game(name: str) -> Game:
         )[0]
         nearest = next(known for known in _GAMES if plain_name(known) == nearest)
         raise ValueError(
-            f"Got game {name!r}, which is not one of the twelve; the nearest is {nearest}. "
-            f"Choose from {', '.join(_GAMES)}."
+            f"Got game {name!r}, which is not one of the twelve; the nearest is {nearest}: "
+            f"choose from {', '.join(_GAMES)}."
         )
     return found

@@ -8,12 +8,19 @@ plane that the network sees: a map of where the agent has been.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, get_args
+import operator
+from dataclasses import astuple, dataclass
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
-from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
+from deepcs.curiosity.snapshot import (
+    Snapshot,
+    SnapshotError,
+    all_or_nothing,
+    check_same,
+    check_snapshot,
+)
 
 Room = tuple[int, ...]
 Tile = tuple[Room, int, int]  # room, row, column
@@ -64,6 +71,16 @@ def check_lifetime(lifetime: str) -> Lifetime:
         if lifetime == known:
             return known
     raise ValueError(f"Got lifetime {lifetime!r}; choose one of {', '.join(LIFETIMES)}.")
+
+
+def tile_to_json(tile: Tile) -> list[Any]:
+    room, row, column = tile
+    return [[int(part) for part in room], int(row), int(column)]
+
+
+def tile_from_json(saved: list[Any]) -> Tile:
+    room, row, column = saved
+    return tuple(room), int(row), int(column)
 
 
 class Curiosity(Protocol):
@@ -180,7 +197,8 @@ class CuriosityGrid(Lives):
 
     def tile_of(self, position: Position) -> tuple[int, int]:
         """(row, column) of the position's tile, counted from the bounds' smallest y and x."""
-        x, y = position.x - self.bounds.x, position.y - self.bounds.y
+        x = operator.index(position.x) - self.bounds.x
+        y = operator.index(position.y) - self.bounds.y
         if not (0 <= x < self.bounds.width and 0 <= y < self.bounds.height):
             if not self.clamp:
                 raise ValueError(
@@ -256,29 +274,43 @@ class CuriosityGrid(Lives):
         """Everything this life has touched, as arrays and JSON values."""
         return {
             "kind": "grid",
-            "rooms": [list(room) for room in self._entries],
+            "settings": self._settings(),
+            "rooms": [[int(part) for part in room] for room in self._entries],
             "entries": np.array(list(self._entries.values()), np.int64).reshape(
                 len(self._entries), self.rows, self.columns
             ),
-            "here": None if self.here is None else [list(self.here[0]), *self.here[1:]],
+            "here": self.here and tile_to_json(self.here),
             "bonus_entries": self._bonus_entries,
         }
 
+    def _settings(self) -> Snapshot:
+        return {
+            "bounds": [int(number) for number in astuple(self.bounds)],
+            "tile": int(self.tile),
+            "lifetime": self.lifetime,
+        }
+
+    @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state that snapshot() saved, on a grid of the same size."""
-        keys = ("rooms", "entries", "here", "bonus_entries")
+        """Return to the state that snapshot() saved, on a grid of the same settings."""
+        keys = ("settings", "rooms", "entries", "here", "bonus_entries")
         saved = check_snapshot(snapshot, "grid", keys)
+        check_same(saved["settings"], self._settings(), "grid")
         entries = np.asarray(saved["entries"], np.int64)
         if entries.shape != (len(saved["rooms"]), self.rows, self.columns):
             raise SnapshotError(
-                f"The snapshot's grid is {entries.shape} (rooms, rows, columns), this grid needs "
-                f"({len(saved['rooms'])}, {self.rows}, {self.columns}); restore it into a grid "
-                "of the same bounds and tile size."
+                f"The snapshot's counts are {entries.shape} (rooms, rows, columns), where "
+                f"({len(saved['rooms'])}, {self.rows}, {self.columns}) are needed; use one that "
+                "was saved whole."
             )
         self._entries = {
             tuple(room): counts.copy() for room, counts in zip(saved["rooms"], entries, strict=True)
         }
         self.tiles = int(np.count_nonzero(entries))
-        here = saved["here"]
-        self.here = None if here is None else (tuple(here[0]), int(here[1]), int(here[2]))
+        self.here = saved["here"] and tile_from_json(saved["here"])
+        if self.here is not None and not self._entries[self.here[0]][self.here[1:]]:
+            raise SnapshotError(
+                f"The snapshot's player stands on tile {self.here}, which it says was never "
+                "touched; use one that was saved whole."
+            )
         self._bonus_entries = int(saved["bonus_entries"])

@@ -8,11 +8,12 @@ import numpy as np
 
 Weight = float | Literal["equal"]
 """β in [0, 1], the game reward's share; or `equal`, the paper's untuned case."""
+NUMBERS = int, float, np.integer, np.floating
 
 
 def check_weight(weight: Weight) -> Weight:
     """Return the weight if it can be used, else raise ValueError."""
-    if weight != "equal" and not (isinstance(weight, (int, float)) and 0 <= weight <= 1):
+    if weight != "equal" and not (isinstance(weight, NUMBERS) and 0 <= weight <= 1):
         raise ValueError(
             f"Got reward weight {weight!r}; give β from 0 (intrinsic reward only) to 1 "
             "(game reward only), or 'equal'."

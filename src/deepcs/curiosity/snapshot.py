@@ -6,12 +6,15 @@ foreign or truncated one is refused where it enters instead of failing somewhere
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 Snapshot = dict[str, Any]
+T = TypeVar("T")
+S = TypeVar("S")
 
 
 class SnapshotError(ValueError):
@@ -37,6 +40,44 @@ def check_snapshot(snapshot: object, kind: str, keys: Iterable[str]) -> Snapshot
             "use one that was saved whole."
         )
     return snapshot
+
+
+def check_same(saved: Mapping[str, Any], ours: Mapping[str, Any], kind: str) -> None:
+    """Raise SnapshotError, naming the first, if settings differ from those of the snapshot."""
+    for name, value in ours.items():
+        if saved.get(name) != value:
+            raise SnapshotError(
+                f"The snapshot's {kind} has {name} {saved.get(name)!r}, this one {value!r}; "
+                "restore it where the settings are the same."
+            )
+
+
+def all_or_nothing(restore: Callable[[T, S], None]) -> Callable[[T, S], None]:
+    """A restore() that, when it is given what does not fit, leaves all as it was.
+
+    Damage that nobody looked for is a SnapshotError too. What cannot be frozen yet, such as an
+    environment that was never reset, has nothing to go back to.
+    """
+
+    @functools.wraps(restore)
+    def whole(self: Any, snapshot: S) -> None:
+        try:
+            before = self.snapshot()
+        except Exception:
+            before = None
+        try:
+            restore(self, snapshot)
+        except Exception as error:
+            if before is not None:
+                restore(self, before)
+            if isinstance(error, SnapshotError):
+                raise
+            raise SnapshotError(
+                f"The snapshot is damaged ({type(error).__name__}: {error}); use one that was "
+                "saved whole."
+            ) from error
+
+    return whole
 
 
 def is_place(node: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.grid import Position
-from deepcs.curiosity.snapshot import Snapshot, check_snapshot
+from deepcs.curiosity.snapshot import Snapshot, all_or_nothing, check_snapshot
 
 JUMP = 8  # raw units in one sample that no walk makes where rooms lead (at most 4 were seen)
 PATIENCE = 100  # samples to wait for a jump; the longest seen, Wizard of Wor's, took 53
@@ -61,15 +61,17 @@ class Tracker:
     def snapshot(self) -> Snapshot:
         seen = self._seen
         return {
-            "kind": "tracker",
+            "kind": f"tracker of {self.game.name}",
             "seen": None if seen is None else [seen.x, seen.y, list(seen.room)],
             "away": self._away,
             "changes": self._changes,
             "waiting": self._waiting,
         }
 
+    @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:
-        saved = check_snapshot(snapshot, "tracker", ("seen", "away", "changes", "waiting"))
+        keys = ("seen", "away", "changes", "waiting")
+        saved = check_snapshot(snapshot, f"tracker of {self.game.name}", keys)
         seen = saved["seen"]
         self._seen = None if seen is None else Position(seen[0], seen[1], tuple(seen[2]))
         self._away = bool(saved["away"])

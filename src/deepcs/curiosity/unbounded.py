@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from deepcs.curiosity.grid import (
@@ -13,8 +15,10 @@ from deepcs.curiosity.grid import (
     Tile,
     check_lifetime,
     check_tile,
+    tile_from_json,
+    tile_to_json,
 )
-from deepcs.curiosity.snapshot import Snapshot, check_snapshot
+from deepcs.curiosity.snapshot import Snapshot, all_or_nothing, check_same, check_snapshot
 
 VIEW = 21  # tiles across the plane, the player's tile in the middle
 
@@ -54,7 +58,8 @@ class UnboundedGrid(Lives):
 
     def visit(self, position: Position) -> bool:
         """Touch the position's tile; True on its first touch in this life."""
-        here = (position.room, position.y // self.tile, position.x // self.tile)
+        x, y = operator.index(position.x), operator.index(position.y)
+        here = (position.room, y // self.tile, x // self.tile)
         self._bonus_entries = 0
         if here == self.here:
             return False
@@ -75,10 +80,9 @@ class UnboundedGrid(Lives):
         """Touched tiles around the player: uint8 (height, width), 255 = touched."""
         touched = np.zeros((VIEW, VIEW), np.uint8)
         if self.here is not None:
-            _, middle_row, middle_column = self.here
-            for tile_room, row, column in self._entries:
-                y, x = row - middle_row + VIEW // 2, column - middle_column + VIEW // 2
-                if tile_room == room and 0 <= y < VIEW and 0 <= x < VIEW:
+            top, left = self.here[1] - VIEW // 2, self.here[2] - VIEW // 2
+            for y, x in np.ndindex(VIEW, VIEW):
+                if (room, top + y, left + x) in self._entries:
                     touched[y, x] = TOUCHED
         if self.y_up:
             touched = touched[::-1]
@@ -91,16 +95,22 @@ class UnboundedGrid(Lives):
         """Everything this life has touched, as JSON values."""
         return {
             "kind": "unbounded grid",
-            "entries": [[list(room), y, x, n] for (room, y, x), n in self._entries.items()],
-            "here": None if self.here is None else [list(self.here[0]), *self.here[1:]],
+            "settings": self._settings(),
+            "entries": [[tile_to_json(tile), n] for tile, n in self._entries.items()],
+            "here": self.here and tile_to_json(self.here),
             "bonus_entries": self._bonus_entries,
         }
 
+    def _settings(self) -> Snapshot:
+        return {"tile": int(self.tile), "lifetime": self.lifetime}
+
+    @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state that snapshot() saved."""
-        saved = check_snapshot(snapshot, "unbounded grid", ("entries", "here", "bonus_entries"))
-        self._entries = {(tuple(room), y, x): n for room, y, x, n in saved["entries"]}
+        """Return to the state that snapshot() saved, on a grid of the same settings."""
+        keys = ("settings", "entries", "here", "bonus_entries")
+        saved = check_snapshot(snapshot, "unbounded grid", keys)
+        check_same(saved["settings"], self._settings(), "grid")
+        self._entries = {tile_from_json(tile): int(n) for tile, n in saved["entries"]}
         self._rooms = {room: None for room, _, _ in self._entries}
-        here = saved["here"]
-        self.here = None if here is None else (tuple(here[0]), here[1], here[2])
-        self._bonus_entries = saved["bonus_entries"]
+        self.here = saved["here"] and tile_from_json(saved["here"])
+        self._bonus_entries = int(saved["bonus_entries"])

@@ -18,7 +18,13 @@ from ale_py import Action, ALEInterface, ALEState, LoggerMode, roms
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.games import game as find
 from deepcs.curiosity.grid import Lifetime, Tile
-from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
+from deepcs.curiosity.snapshot import (
+    Snapshot,
+    SnapshotError,
+    all_or_nothing,
+    check_same,
+    check_snapshot,
+)
 from deepcs.curiosity.tracker import Tracker
 from deepcs.envs.protocol import protocol as find_protocol
 from deepcs.envs.screen import HEIGHT, SIZE, WIDTH, Shrinker
@@ -29,8 +35,8 @@ GRID_INPUTS: tuple[GridInput, ...] = get_args(GridInput)
 FRAME_SKIP = 4  # raw frames per agent step
 STACK = 4  # grey frames the network sees
 SNAPSHOT_KEYS = (
-    *("emulator", "emulator_crc", "screen", "observation", "explorer", "tracker"),
-    *("last_action", "frames", "lives", "score", "generator"),
+    *("settings", "emulator", "emulator_crc", "screen", "observation", "explorer", "tracker"),
+    *("last_action", "frames", "lives", "score", "over", "generator"),
 )
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
@@ -82,6 +88,10 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         """
         if grid not in GRID_INPUTS:
             raise ValueError(f"Got grid {grid!r}; choose one of {', '.join(GRID_INPUTS)}.")
+        if max_frames is not None and max_frames < 1:
+            raise ValueError(f"Got max_frames {max_frames}; give a number of frames from 1 up.")
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"Got render_mode {render_mode!r}; choose None or 'rgb_array'.")
         self.game = find(game)
         self.protocol = find_protocol(protocol)
         self.max_frames = self.protocol.max_frames if max_frames is None else max_frames
@@ -122,6 +132,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self._ram = np.zeros(128, np.uint8)
         self._restored_screen: np.ndarray | None = None  # the emulator's is stale till it plays
         self.games_started = 0
+        self._over = True
         self._last_action = 0
         self._frames = 0
         self._lives = 0
@@ -145,6 +156,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         elif self._frames:
             self._see_last()
         self._score = 0.0
+        self._over = False
         self.tracker.reset()
         ram = self._read_ram()
         self._lives = self._read_lives(ram)
@@ -155,6 +167,10 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
 
     def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the action for 4 raw frames (fewer if the game ends)."""
+        if self._over:
+            raise gymnasium.error.ResetNeeded("The game is over or has not begun; call reset().")
+        if not 0 <= action < len(self.actions):
+            raise ValueError(f"Got action {action}; choose one from 0 to {len(self.actions) - 1}.")
         reward = self._press(self.actions[action])
         terminated = self.ale.game_over()
         ram = self._read_ram()
@@ -174,6 +190,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self._observe()
         info = self._info(reward, life_lost)
         if terminated or truncated:
+            self._over = True
             info["rooms_visited"] = self.explorer.grid.rooms
         return self._shown(), reward, terminated, truncated, info
 
@@ -277,6 +294,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         emulator = self.ale.cloneState(include_rng=True).serialize()
         return {
             "kind": f"actor of {self.game.name}",
+            "settings": self._settings(),
             "emulator": np.frombuffer(emulator, np.uint8).copy(),
             "emulator_crc": zlib.crc32(emulator),
             "screen": self.render(),
@@ -287,23 +305,40 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             "frames": self._frames,
             "lives": self._lives,
             "score": self._score,
+            "over": self._over,
             "generator": self.np_random.bit_generator.state,
         }
 
+    def _settings(self) -> Snapshot:
+        return {
+            "protocol": self.protocol.name,
+            "grid": self.grid_input,
+            "max_frames": self.max_frames,
+            "clear_stack": self.clear_stack,
+            "fire_after_life": self.fire_after_life,
+        }
+
+    @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:
         """Return to the state that snapshot() saved, in an actor of the same settings."""
         saved = check_snapshot(snapshot, f"actor of {self.game.name}", SNAPSHOT_KEYS)
+        check_same(saved["settings"], self._settings(), "actor")
         emulator = np.asarray(saved["emulator"], np.uint8).tobytes()
         if zlib.crc32(emulator) != saved["emulator_crc"]:
             raise SnapshotError(
                 f"The snapshot's emulator state ({len(emulator)} bytes) is damaged or truncated; "
                 "use one that was saved whole."
             )
-        if np.shape(saved["observation"]) != self._observation.shape:
-            raise SnapshotError(
-                f"The snapshot's observation is {np.shape(saved['observation'])}, this actor's "
-                f"{self._observation.shape}; restore it into an actor with the same grid setting."
-            )
+        shapes = {
+            "observation": self._observation.shape,
+            "screen": self._opening_screen.shape,
+        }
+        for name, shape in shapes.items():
+            if np.shape(saved[name]) != shape:
+                raise SnapshotError(
+                    f"The snapshot's {name} is {np.shape(saved[name])}, where {shape} is needed; "
+                    "use one that was saved whole."
+                )
         self.explorer.restore(saved["explorer"])
         self.tracker.restore(saved["tracker"])
         self.ale.restoreState(ALEState(emulator))
@@ -314,4 +349,5 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self._frames = int(saved["frames"])
         self._lives = int(saved["lives"])
         self._score = float(saved["score"])
+        self._over = bool(saved["over"])
         self.np_random.bit_generator.state = saved["generator"]

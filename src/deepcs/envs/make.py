@@ -16,6 +16,7 @@ from deepcs.curiosity.games import find_game, games, plain_name
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.pool import ActorPool
+from deepcs.envs.protocol import protocol as find_protocol
 from deepcs.envs.seats import Env
 from deepcs.envs.wrapper import CuriosityWrapper
 
@@ -33,8 +34,8 @@ def world_name(name: str) -> str:
         return by_plain[plain_name(name)]
     nearest = by_plain[difflib.get_close_matches(plain_name(name), by_plain, 1, 0.0)[0]]
     raise ValueError(
-        f"Got world {name!r}; the nearest is {nearest}. Choose from {', '.join(known)}, "
-        "or give module:factory of an environment of your own."
+        f"Got world {name!r}; the nearest is {nearest}: choose from {', '.join(known)}, or give "
+        "module:factory of an environment of your own."
     )
 
 
@@ -45,12 +46,13 @@ def make_actor(name: str, *, render_mode: str | None = None, **settings: Any) ->
         return _make_own(name, render_mode, settings)
     if name not in MAZES:
         return AtariActor(name, render_mode=render_mode, **settings)
-    settings.pop("protocol", None)  # frames, lives and sticky actions are Atari's
-    settings.pop("max_frames", None)
+    find_protocol(settings.pop("protocol", "paper"))  # what it says is Atari's; so are these
+    for key in ("max_frames", "clear_stack", "fire_after_life"):
+        settings.pop(key, None)
     grid = settings.pop("grid", "plane")
     if grid not in ("plane", "none"):
         raise ValueError(f"Got grid {grid!r}; a maze takes plane or none.")
-    settings["tile"] = settings.get("tile") or 1
+    settings["tile"] = 1 if settings.get("tile") is None else settings["tile"]
     return MAZES[name](grid=grid == "plane", render_mode=render_mode, **settings)
 
 
@@ -66,22 +68,37 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
             f"Got environment {path!r}, but {error}; give module:factory of a function that "
             "returns a Gymnasium environment."
         ) from error
-    wanted = {"grid": settings.get("grid", "plane") != "none", "render_mode": render_mode}
-    defaults: dict[str, Any] = {"grid": True, "lifetime": "game", "render_mode": None}
-    for key in ("lifetime", "tile", "graded"):
-        wanted[key] = settings.get(key, defaults.get(key))
+    if not callable(factory):
+        raise ValueError(
+            f"Got environment {path!r}, which is {factory!r}; give module:factory of a function "
+            "that returns a Gymnasium environment."
+        )
+    unknown = sorted(settings.keys() - inspect.signature(AtariActor).parameters.keys())
+    if unknown:
+        raise ValueError(
+            f"Got settings {', '.join(unknown)} for {path}; choose from those of AtariActor, or "
+            "set them in the factory."
+        )
+    defaults: dict[str, Any] = {"lifetime": "game", "tile": None, "graded": False}
+    wanted = {key: settings.get(key, default) for key, default in defaults.items()}
     taken = inspect.signature(factory).parameters
     for key, value in wanted.items():
-        if key not in taken and key != "render_mode" and value not in (defaults.get(key), False):
+        if key not in taken and value != defaults[key]:
             raise ValueError(
                 f"{path} takes no argument {key!r}, which {key}={value!r} needs; "
                 f"add it to the factory: def {name}({key}=...)."
             )
+    wanted |= {"grid": settings.get("grid", "plane") != "none", "render_mode": render_mode}
     env = factory(**{key: value for key, value in wanted.items() if key in taken})
     layer = env
     while isinstance(layer, gymnasium.Wrapper):
         if isinstance(layer, CuriosityWrapper):
             layer.mix = False  # R and I leave a world apart; the learner mixes them
+            if layer.grid and not wanted["grid"]:
+                raise ValueError(
+                    f"{path} shows the grid, which this treatment does not; add an argument to the "
+                    f"factory and hand it to CuriosityWrapper: def {name}(grid=True)."
+                )
         layer = layer.env
     return env
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.grid import Bounds, CuriosityGrid, Lifetime, Position, Tile
-from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
+from deepcs.curiosity.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 from deepcs.envs.maze_map import Cell, MazeMap
 from deepcs.envs.maze_rendering import Scene, draw_scene
 
@@ -191,6 +191,7 @@ class Maze(gym.Env[Observation, np.int64]):
             "random": self.np_random.bit_generator.state,
         }
 
+    @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:
         """Return to the state that snapshot() saved, in a maze of the same settings."""
         keys = ("explorer", "cell", "halfway", "taken", "steps", "score", "over", "random")
@@ -300,13 +301,3 @@ class CrossMaze(Maze):
 
 
 MAZES: dict[str, type[Maze]] = {"KeyHallway": KeyHallway, "CrossMaze": CrossMaze}
-
-
-def register_mazes() -> None:
-    """Make the mazes known to `gymnasium.make`; importing this module does it."""
-    for name in MAZES:
-        if f"deepcs/{name}-v0" not in gym.registry:
-            gym.register(f"deepcs/{name}-v0", entry_point=f"{__name__}:{name}")
-
-
-register_mazes()

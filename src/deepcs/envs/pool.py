@@ -12,17 +12,27 @@ import mmap
 import os
 import select
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from deepcs.curiosity.grid import Tile
 from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
-from deepcs.envs.process import Process, WorkerError, cores, shared_memory
-from deepcs.envs.seats import Ended, EnvFactory, PoolArrays, Seats, actor_seed, build_seats
+from deepcs.envs.process import Process, cores, shared_memory
+from deepcs.envs.seats import (
+    Ended,
+    EnvFactory,
+    PoolArrays,
+    Seats,
+    Spaces,
+    actor_seed,
+    build_seats,
+)
 
 
 class ActorPool(VectorEnv[Any, Any, Any]):
@@ -63,6 +73,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self.num_envs = len(factories)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._spaces = Spaces(self.single_observation_space, self.single_action_space)
         self.first_actor = first_actor
         self.seed = seed
         self._copy = copy
@@ -73,21 +84,21 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self._shares: list[slice] = []  # the seats of each worker
         self._here: Seats | None = None
         if workers == 0:
-            self._arrays = PoolArrays(self.num_envs, self.single_observation_space, None)
+            self._arrays = PoolArrays(self.num_envs, self._spaces, None)
             self._here = Seats(factories, 0, self._arrays)
         else:
             self._start_workers(factories, workers)
 
     def _start_workers(self, factories: Sequence[EnvFactory], workers: int) -> None:
-        total, space = self.num_envs, self.single_observation_space
-        memory_fd = shared_memory(PoolArrays(total, space, None).size)
+        total, spaces = self.num_envs, self._spaces
+        memory_fd = shared_memory(PoolArrays(total, spaces, None).size)
         try:
-            self._arrays = PoolArrays(total, space, mmap.mmap(memory_fd, 0))
+            self._arrays = PoolArrays(total, spaces, mmap.mmap(memory_fd, 0))
             edges = [round(total * k / workers) for k in range(workers + 1)]
             for k, (first, end) in enumerate(itertools.pairwise(edges)):
                 actors = range(self.first_actor + first, self.first_actor + end)
                 name = f"Worker {k} (actors {actors[0]} to {actors[-1]})"
-                order = list(factories[first:end]), first, total, space
+                order = list(factories[first:end]), first, total, spaces
                 looks = workers < cores()
                 self._workers.append(Process(name, memory_fd, looks, build_seats, *order))
                 self._any_answer.register(self._workers[-1].line, select.POLLIN)
@@ -103,30 +114,61 @@ class ActorPool(VectorEnv[Any, Any, Any]):
     def reset(
         self,
         *,
-        seed: int | list[int | None] | None = None,
+        seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a game in every actor; a whole number seeds each by the number and its index."""
+        """Start a game in every actor; a whole number seeds each by the number and its index.
+
+        options: handed to every environment.
+        """
         self._check_idle("reset")
-        if seed is None and not self._started:
-            seed = self.seed
-        if isinstance(seed, int):
-            seeds: list[int | None] = [
-                actor_seed(seed, self.first_actor + i) for i in range(self.num_envs)
-            ]
-        else:
-            seeds = [None] * self.num_envs if seed is None else list(seed)
-        self._each("reset", self._deal(seeds))
+        seeds = self._seeds(seed)
+        self._each("reset", [(some, options) for some in self._deal(seeds)])
         self._started = True
         return self._observations(), self._infos([])
+
+    def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
+        """One for each actor."""
+        if seed is None and not self._started:
+            seed = self.seed
+        if seed is None:
+            return [None] * self.num_envs
+        if isinstance(seed, (int, np.integer)):
+            return [actor_seed(int(seed), self.first_actor + i) for i in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise ValueError(
+                f"Got {len(seed)} seeds for {self.num_envs} actors; give one each, or one number."
+            )
+        return seed
 
     def step_async(self, actions: np.ndarray) -> None:
         """Give every actor its action and let the workers go."""
         self._check_idle("step")
-        self._arrays.actions[:] = actions
-        for worker in self._workers:
-            self._guard(worker.ask, "step")
+        if not self._started:
+            raise gymnasium.error.ResetNeeded("No game has begun; call reset() first.")
+        self._arrays.actions[:] = self._checked(actions)
+        with self._unfinished():
+            for worker in self._workers:
+                worker.ask("step")
         self._stepping = True
+
+    def _checked(self, actions: np.ndarray) -> np.ndarray:
+        """The actions, if there is one that can be done for each actor."""
+        given, wanted = np.asarray(actions), self._arrays.actions
+        if given.shape != wanted.shape or not np.can_cast(given.dtype, wanted.dtype, "same_kind"):
+            raise ValueError(
+                f"Got actions {given.dtype} {given.shape}; give {wanted.dtype} {wanted.shape}, "
+                "one for each actor."
+            )
+        space = self.single_action_space
+        if isinstance(space, gymnasium.spaces.Discrete):
+            last = space.start + space.n - 1
+            if given.min() < space.start or given.max() > last:
+                raise ValueError(
+                    f"Got actions from {given.min()} to {given.max()}; choose from {space.start} "
+                    f"to {last}."
+                )
+        return given
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Wait for the step begun by step_async."""
@@ -136,11 +178,11 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         if self._here is not None:
             ended = self._here.step()
         else:
-            # Once one worker is done there is a core to spare, on which to wait awake.
-            if len(self._workers) >= cores():
-                self._any_answer.poll()
-            answers = (self._guard(worker.answer, True) for worker in self._workers)
-            ended = [end for answer in answers for end in answer]
+            with self._unfinished():
+                # Once one worker is done there is a core to spare, on which to wait awake.
+                if len(self._workers) >= cores():
+                    self._any_answer.poll()
+                ended = [end for worker in self._workers for end in worker.answer(True)]
         arrays = self._arrays
         results = arrays.rewards, arrays.terminated, arrays.truncated
         rewards, terminated, truncated = (a.copy() if self._copy else a for a in results)
@@ -182,10 +224,14 @@ class ActorPool(VectorEnv[Any, Any, Any]):
     def snapshot(self) -> Snapshot:
         """All actors, frozen; the number of workers is not part of it."""
         self._check_idle("snapshot")
-        return {"kind": "pool", "seats": self._gather("snapshot")}
+        seats = [seat for seats in self._each("snapshot") for seat in seats]
+        return {"kind": "pool", "seats": seats}
 
     def restore(self, snapshot: Snapshot) -> Any:
-        """Thaw all actors, in a pool of as many; returns the observations to go on from."""
+        """Thaw all actors, in a pool of as many; returns the observations to go on from.
+
+        Where one of them refuses, with SnapshotError, all stay as they were.
+        """
         self._check_idle("restore")
         seats = check_snapshot(snapshot, "pool", ("seats",))["seats"]
         if len(seats) != self.num_envs:
@@ -193,7 +239,13 @@ class ActorPool(VectorEnv[Any, Any, Any]):
                 f"The snapshot holds {len(seats)} actors, this pool {self.num_envs}; "
                 "restore it into a pool of as many."
             )
-        self._each("restore", self._deal(seats))
+        before = self._each("snapshot") if self._started else None
+        try:
+            self._each("restore", [(some,) for some in self._deal(seats)])
+        except SnapshotError:
+            if before is not None:
+                self._each("restore", [(some,) for some in before])
+            raise
         self._started = True
         return self._observations()
 
@@ -205,30 +257,42 @@ class ActorPool(VectorEnv[Any, Any, Any]):
     @property
     def freezable(self) -> bool:
         """Whether every environment has snapshot() and restore()."""
+        self._check_idle("freezable")
         return all(self._each("freezable"))
 
-    def _deal(self, items: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """One argument per worker: the items of its seats."""
+    def _deal(self, items: Sequence[Any]) -> list[Sequence[Any]]:
+        """The items of each worker's seats."""
         if self._here is not None:
-            return [(items,)]
-        return [(items[share],) for share in self._shares]
+            return [items]
+        return [items[share] for share in self._shares]
 
     def _each(self, verb: str, args: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
         """Do a verb of Seats everywhere at once."""
         if self._here is not None:
             return [getattr(self._here, verb)(*(args[0] if args else ()))]
-        for k, worker in enumerate(self._workers):
-            self._guard(worker.ask, verb, *(args[k] if args else ()))
-        return [self._guard(worker.answer) for worker in self._workers]
+        answers: list[Any] = []
+        refused: SnapshotError | None = None
+        with self._unfinished():
+            for k, worker in enumerate(self._workers):
+                worker.ask(verb, *(args[k] if args else ()))
+            for worker in self._workers:
+                try:
+                    answers.append(worker.answer())
+                except SnapshotError as error:
+                    refused = error
+        if refused is not None:
+            raise refused
+        return answers
 
-    def _gather(self, verb: str) -> list[Any]:
-        return [item for items in self._each(verb) for item in items]
+    @contextmanager
+    def _unfinished(self) -> Iterator[None]:
+        """What ends in here, a dead worker or Ctrl-C, leaves questions without answers.
 
-    def _guard(self, call: Any, *args: Any) -> Any:
-        """A failed worker takes the pool down: no orphans, no half-stepped actors."""
+        It takes the pool down: no orphans, no half-stepped actors, no answer to another question.
+        """
         try:
-            return call(*args)
-        except WorkerError:
+            yield
+        except BaseException:
             self.close()
             raise
 
@@ -239,8 +303,9 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             raise RuntimeError(f"{verb}() was called while a step is under way; call step_wait().")
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let all workers go."""
+        """Let all workers go, and the memory shared with them."""
         for worker in self._workers:
             worker.close()
         if self._here is not None:
             self._here.close()
+        self._arrays = PoolArrays(0, self._spaces, None)

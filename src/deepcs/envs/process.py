@@ -22,6 +22,8 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
+from deepcs.curiosity.snapshot import SnapshotError
+
 # How long to look for a message before going to sleep: waking a sleeping core can take half a
 # millisecond on a virtual machine. Whoever looks gives way to all who have work to do.
 LOOK_SECONDS = 0.005
@@ -106,13 +108,16 @@ class Process:
     def answer(self, looks: bool = False) -> Any:
         """Wait for what was asked, awake if `looks`.
 
-        Raises WorkerError if the process is dead or the verb failed.
+        Raises WorkerError if the process is dead or the verb failed, and SnapshotError, after
+        which the process is as it was, if a snapshot was refused.
         """
         try:
             message = self.line.recv_bytes(looks)
         except (EOFError, OSError) as error:
             raise self._dead() from error
         outcome, value = pickle.loads(message)
+        if outcome == "refused":
+            raise SnapshotError(value)
         if outcome == "failed":
             raise WorkerError(f"{self.name} stopped: {value[0]}; its traceback:\n{value[1]}")
         return value
@@ -165,7 +170,11 @@ def serve(connection: Line, memory_fd: int) -> None:
         connection.send(("done", None))
         while True:
             verb, args = connection.recv()
-            connection.send(("done", getattr(servant, verb)(*args)))
+            try:
+                answer = "done", getattr(servant, verb)(*args)
+            except SnapshotError as error:
+                answer = "refused", str(error)
+            connection.send(answer)
     except HUNG_UP:
         raise
     except Exception as error:

@@ -15,10 +15,18 @@ import gymnasium
 import numpy as np
 
 from deepcs.curiosity.grid import Room, Tile
-from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
+from deepcs.curiosity.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 
 Env = gymnasium.Env[Any, Any]
 EnvFactory = Callable[[], Env]
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """What one actor sees and does."""
+
+    observation: gymnasium.Space[Any]
+    action: gymnasium.Space[Any]
 
 
 @dataclass(frozen=True)
@@ -50,11 +58,11 @@ class Ended:
 class PoolArrays:
     """What all seats of a pool write and read, in one block of memory that processes can share."""
 
-    def __init__(self, seats: int, space: gymnasium.Space[Any], memory: mmap.mmap | None) -> None:
+    def __init__(self, seats: int, spaces: Spaces, memory: mmap.mmap | None) -> None:
         """`memory`: shared, of `PoolArrays.size` bytes; None: ordinary arrays."""
         self._memory = memory
         self._offset = 0
-        self.actions = self._array((seats,), np.int64)
+        self.actions = self._array((seats, *action_shape(spaces.action)), spaces.action.dtype)
         self.rewards = self._array((seats,), np.float64)
         self.intrinsic = self._array((seats,), np.float64)
         self.terminated = self._array((seats,), np.bool_)
@@ -65,7 +73,7 @@ class PoolArrays:
         self.scores = self._array((seats,), np.float64)
         self.observations: dict[str, np.ndarray] = {
             name: self._array((seats, *box.shape), box.dtype)
-            for name, box in observation_boxes(space).items()
+            for name, box in observation_boxes(spaces.observation).items()
         }
         self.size = self._offset
 
@@ -78,6 +86,17 @@ class PoolArrays:
         raw = np.frombuffer(self._memory, np.uint8, length, offset)
         array: np.ndarray = raw.view(dtype).reshape(shape)
         return array
+
+
+def action_shape(space: gymnasium.Space[Any]) -> tuple[int, ...]:
+    """The shape of one action; raises ValueError where it is not an array of numbers."""
+    spaces = gymnasium.spaces
+    if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Box)):
+        return space.shape or ()
+    raise ValueError(
+        f"Got action space {space}; the pool takes Discrete, MultiDiscrete, MultiBinary or Box: "
+        "wrap the environment with gymnasium.wrappers.TransformAction."
+    )
 
 
 def observation_boxes(space: gymnasium.Space[Any]) -> dict[str, gymnasium.spaces.Box]:
@@ -110,9 +129,10 @@ class Seat:
         self._score = 0.0
         self._intrinsic = 0.0
 
-    def reset(self, seed: int | None) -> None:
-        observation, info = self.env.reset(seed=seed)
-        self._begin(observation, info)
+    def reset(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        self._begin(*self.env.reset(seed=seed, options=options))
+        self.arrays.intrinsic[self.index] = 0.0
+        self.arrays.life_lost[self.index] = False
 
     def _begin(self, observation: Any, info: dict[str, Any]) -> None:
         self._steps, self._score, self._intrinsic = 0, 0.0, 0.0
@@ -134,7 +154,10 @@ class Seat:
     def step(self) -> Ended | None:
         """Act; when the game ends, report it and start the next one in the same step."""
         arrays, index = self.arrays, self.index
-        observation, reward, terminated, truncated, info = self.env.step(arrays.actions[index])
+        action = arrays.actions[index]
+        if action.shape:
+            action = action.copy()  # the environment may keep it
+        observation, reward, terminated, truncated, info = self.env.step(action)
         intrinsic = info.get("intrinsic", 0.0)
         self._steps += 1
         self._score += float(info.get("game_reward", reward))
@@ -220,9 +243,9 @@ class Seats:
         """`first`: the index of the first seat in the arrays."""
         self.seats = [Seat(make(), first + i, arrays) for i, make in enumerate(factories)]
 
-    def reset(self, seeds: Sequence[int | None]) -> None:
+    def reset(self, seeds: Sequence[int | None], options: dict[str, Any] | None) -> None:
         for seat, seed in zip(self.seats, seeds, strict=True):
-            seat.reset(seed)
+            seat.reset(seed, options)
 
     def step(self) -> list[Ended]:
         return [ended for seat in self.seats if (ended := seat.step()) is not None]
@@ -230,7 +253,8 @@ class Seats:
     def snapshot(self) -> list[Snapshot]:
         return [seat.snapshot() for seat in self.seats]
 
-    def restore(self, snapshots: Sequence[Snapshot]) -> None:
+    @all_or_nothing
+    def restore(self, snapshots: list[Snapshot]) -> None:
         for seat, snapshot in zip(self.seats, snapshots, strict=True):
             seat.restore(snapshot)
 
@@ -250,7 +274,7 @@ def build_seats(
     factories: Sequence[EnvFactory],
     first: int,
     total: int,
-    space: gymnasium.Space[Any],
+    spaces: Spaces,
 ) -> Seats:
     """Seats in a worker process, writing into the pool's shared memory."""
-    return Seats(factories, first, PoolArrays(total, space, memory))
+    return Seats(factories, first, PoolArrays(total, spaces, memory))

@@ -7,6 +7,7 @@ tells where the player stands.
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal, SupportsFloat
@@ -22,7 +23,7 @@ from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import games
 from deepcs.curiosity.grid import Bounds, Curiosity, CuriosityGrid, Lifetime, Position, Tile
 from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
-from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
+from deepcs.curiosity.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 from deepcs.curiosity.tracker import Tracker
 from deepcs.curiosity.unbounded import UnboundedGrid
 from deepcs.envs.lifecycle import Emulator, Env, Lifecycle
@@ -89,6 +90,7 @@ class CuriosityWrapper(
         locate: Locate | None = None,
         bounds: Bounds | None = None,
         y_up: bool = False,
+        clamp: bool = True,
         tile: int | None = None,
         lifetime: Lifetime = "game",
         graded: bool = False,
@@ -101,6 +103,7 @@ class CuriosityWrapper(
 
         locate, bounds, y_up: where the player stands, in whole units of your own; the rectangle
         they cover (None: any), and whether y grows upward. The twelve games know theirs.
+        clamp: pull positions outside the bounds to the edge, instead of refusing them.
         tile: in those units (None: the game's, else 1). lifetime: when tiles become new again:
         `game`, `life` or `never`. graded: I is 1/√n at the n-th entry. mix: return the game's
         reward mixed with the intrinsic one, instead of the game's alone. weight: the game's share
@@ -112,6 +115,7 @@ class CuriosityWrapper(
             locate=locate,
             bounds=bounds,
             y_up=y_up,
+            clamp=clamp,
             tile=tile,
             lifetime=lifetime,
             graded=graded,
@@ -144,13 +148,13 @@ class CuriosityWrapper(
             shape = height, width
         touched: Curiosity
         if self.game is not None:
-            touched = self.game.grid(tile, lifetime)
+            touched = self.game.grid(tile, lifetime, clamp=clamp)
         else:
             tile = 1 if tile is None else tile
             touched = (
                 UnboundedGrid(tile, lifetime=lifetime, y_up=y_up)
                 if bounds is None
-                else CuriosityGrid(bounds, tile, lifetime=lifetime, y_up=y_up)
+                else CuriosityGrid(bounds, tile, lifetime=lifetime, y_up=y_up, clamp=clamp)
             )
         window = None if self.game is None else self.game.window
         self.explorer = Explorer(touched, graded=graded, shape=shape, window=window)
@@ -262,8 +266,14 @@ class CuriosityWrapper(
                 f"locate returned {found!r}; return a deepcs.Position(x, y, room), or None while "
                 "the player is off the board."
             )
-        room = tuple(int(part) for part in found.room)
-        return Position(math.floor(found.x), math.floor(found.y), room)
+        try:
+            room = tuple(operator.index(part) for part in found.room)
+            return Position(math.floor(found.x), math.floor(found.y), room)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(
+                f"locate returned {found!r}; give finite numbers x and y, and as the room a tuple "
+                "of whole numbers."
+            ) from error
 
     def _info(self, info: dict[str, Any], reward: float, life_lost: bool) -> dict[str, Any]:
         told = self.explorer.info()
@@ -289,6 +299,7 @@ class CuriosityWrapper(
             "moved": self._moved,
         }
 
+    @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:
         """Return to the state that snapshot() saved, in a wrapper of the same settings."""
         keys = ("env", "explorer", "tracker", "moved")
