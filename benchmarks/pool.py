@@ -27,6 +27,7 @@ from rich.table import Table
 import deepcs
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.process import Process, shared_memory
+from deepcs.envs.screen import Shrinker
 
 GAME = "MontezumaRevenge"
 ACTIONS = 18
@@ -110,12 +111,31 @@ class BareLoop:
         pass
 
 
+class ThriftyLoop(BareLoop):
+    """The same frames by our own code, which works out only the rows that changed."""
+
+    def __init__(self, memory: mmap.mmap, seed: int) -> None:
+        self.shrinker = Shrinker()
+        self.screens = np.zeros((2, 210, 160), np.uint8)
+        super().__init__(memory, seed)
+
+    def step(self, action: int) -> None:
+        ale = self.ale
+        ale.act(action)
+        ale.act(action)
+        ale.act(action)
+        ale.getScreen(self.screens[0])
+        ale.act(action)
+        ale.getScreen(self.screens[1])
+        self.shrinker.shrink(self.screens, self.frame)
+
+
 class BareLoops:
     """One bare loop per worker, running at the same time."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, kind: type[BareLoop], count: int) -> None:
         memory = shared_memory(mmap.PAGESIZE)
-        self.loops = [Process(f"Loop {i}", memory, False, BareLoop, i) for i in range(count)]
+        self.loops = [Process(f"Loop {i}", memory, False, kind, i) for i in range(count)]
         for loop in self.loops:
             loop.answer()
         os.close(memory)
@@ -141,15 +161,13 @@ def vector_rate(envs: gymnasium.vector.VectorEnv, seconds: float) -> float:
     return steps / spent
 
 
-def paired(
-    ours: Callable[[], float], theirs: Callable[[], float], rounds: int
-) -> tuple[list[float], list[float]]:
-    """Both sides' figures, measured in turn; who goes first alternates."""
-    mine, other = [], []
+def in_turn(rounds: int, *sides: Callable[[], float]) -> list[list[float]]:
+    """All sides' figures, measured in turn; who goes first alternates."""
+    figures: list[list[float]] = [[] for _ in sides]
     for i in range(rounds):
-        for side, out in ((ours, mine), (theirs, other))[:: 1 if i % 2 else -1]:
+        for side, out in list(zip(sides, figures, strict=True))[:: 1 if i % 2 else -1]:
             out.append(side())
-    return mine, other
+    return figures
 
 
 def quartiles(values: list[float]) -> tuple[float, float]:
@@ -165,20 +183,25 @@ def share_figure(what: str, ours: list[float], theirs: list[float], least: float
     return Figure(what, median, quartiles(shares), target, least and median >= least, detail)
 
 
-def pool_share(actors: int, workers: int, settings: Settings) -> Figure:
+def pool_shares(actors: int, workers: int, settings: Settings) -> list[Figure]:
     """The pool's throughput as a share of as many bare loops as it has workers."""
-    loops = BareLoops(workers)
+    bare, thrifty = BareLoops(BareLoop, workers), BareLoops(ThriftyLoop, workers)
     envs = deepcs.make_vec(GAME, num_envs=actors, workers=workers, copy=False)
     envs.reset()
     vector_rate(envs, 1.0)
-    ours, theirs = paired(
-        lambda: vector_rate(envs, settings.seconds),
-        lambda: loops.rate(settings.seconds),
+    ours, theirs, quicker = in_turn(
         settings.rounds,
+        lambda: vector_rate(envs, settings.seconds),
+        lambda: bare.rate(settings.seconds),
+        lambda: thrifty.rate(settings.seconds),
     )
-    envs.close()
-    loops.close()
-    return share_figure(f"{actors} actors / {workers} bare loops", ours, theirs, 0.85)
+    for each in (envs, bare, thrifty):
+        each.close()
+    what = f"{actors} actors / {workers} bare loops"
+    return [
+        share_figure(what, ours, theirs, 0.85),
+        share_figure(f"{what} with our frame code", ours, quicker, None),
+    ]
 
 
 class Incurious(AtariActor):
@@ -244,10 +267,10 @@ def peer_share(actors: int, workers: int, settings: Settings) -> Figure:
     peer.reset()
     envs = deepcs.make_vec(GAME, num_envs=actors, workers=workers)
     envs.reset()
-    ours, theirs = paired(
+    ours, theirs = in_turn(
+        settings.rounds,
         lambda: vector_rate(envs, settings.seconds),
         lambda: vector_rate(peer, settings.seconds),
-        settings.rounds,
     )
     envs.close()
     peer.close()
@@ -257,7 +280,7 @@ def peer_share(actors: int, workers: int, settings: Settings) -> Figure:
 def main(settings: Settings) -> None:
     workers = len(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
-    figures = [pool_share(actors, workers, settings) for actors in settings.actors]
+    figures = [f for actors in settings.actors for f in pool_shares(actors, workers, settings)]
     figures += [curiosity_cost(settings), memory(workers)]
     if settings.peer:
         figures.append(peer_share(settings.actors[0], workers, settings))
