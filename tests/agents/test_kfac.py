@@ -149,6 +149,7 @@ def test_the_trust_region_leaves_short_steps_and_shortens_long_ones_to_its_bound
     assert trust_scale(0.0, 0.25, 0.001) == 1.0
     assert trust_scale(0.01, 0.25, 0.001) == 1.0  # 0.25²·0.01 = 0.000625
     assert trust_scale(1.6, 0.25, 0.001) == pytest.approx(0.1)  # 0.25²·1.6 = 0.1
+    assert trust_scale(-1e-9, 0.25, 0.001) == 0.0  # rounding: no length is known
 
 
 def test_rotating_into_the_basis_and_back_changes_nothing() -> None:
@@ -177,6 +178,29 @@ def test_curvature_within_the_tolerance_changes_the_step_by_no_more_than_it(
     assert (near - exact).norm() <= tolerance * exact.norm()
 
 
+@pytest.mark.parametrize("curvature", [1.0, 1e3, 1e5, 1e7, 1e9, 1e12])
+@pytest.mark.parametrize("tolerance", [0.0, 0.01])
+def test_steep_directions_stay_within_the_bound_in_single_precision(
+    curvature: float, tolerance: float
+) -> None:
+    one = layer(Linear(8), (60,), torch.float32)
+    steep = normal(60, seed=1) / normal(60, seed=1).norm()
+    a, g = curvature * torch.outer(steep, steep), torch.eye(8, dtype=DOUBLE)
+    a += torch.diag(torch.logspace(-8, -1, 60, dtype=DOUBLE))
+    made = bases(one, [a.float(), g.float()])
+    d_weight = torch.outer(normal(8, seed=2), steep) + 0.01 * normal(8, 60, seed=3)
+    weight, bias = natural(made, d_weight.float(), torch.zeros(8), tolerance=tolerance)
+    product = float((weight * d_weight).sum())
+    assert product > 0
+    step = 0.25 * trust_scale(product, 0.25, 0.001) * weight.double()
+    assert (g @ step @ a * step).sum() <= 0.001 * 1.1
+    exact = natural(bases(layer(Linear(8), (60,)), [a, g]), d_weight, torch.zeros(8, dtype=DOUBLE))
+    error = weight.double() - exact[0]
+    if curvature <= 1e5:  # beyond, the eigenvectors' own rounding is larger
+        assert (g @ error @ a * error).sum() <= 0.02 * (g @ exact[0] @ a * exact[0]).sum()
+    assert not bias.any()
+
+
 def test_rows_may_be_worked_out_apart() -> None:
     made = bases(CONV, statistics(CONV, *samples(CONV, 9)).factors)
     matrices = [(normal(3, 18), normal(3, seed=1))]
@@ -191,12 +215,21 @@ def test_rows_may_be_worked_out_apart() -> None:
     [
         torch.zeros(6, 6),
         torch.ones(6, 6) * 3,
+        torch.ones(6, 6) * 1e38,
         torch.outer(normal(6), normal(6)).float() * 1e30,
         torch.eye(6) * 1e-30,
         normal(6, 6).float() @ normal(6, 6).float().t() + 1e-7 * normal(6, 6, seed=1).float(),
         torch.diag(torch.tensor([1e38, 1.0, 1e-20, 0.0, -1e-9, 1e20])),
     ],
-    ids=["zero", "rank one", "huge", "tiny", "not quite symmetric", "of all sizes"],
+    ids=[
+        "zero",
+        "rank one",
+        "eigenvalue beyond float32",
+        "huge",
+        "tiny",
+        "not quite symmetric",
+        "of all sizes",
+    ],
 )
 def test_any_factor_has_a_basis_and_gives_a_finite_step(factor: Tensor) -> None:
     values, vectors = eigenbasis(factor)
@@ -210,6 +243,33 @@ def test_any_factor_has_a_basis_and_gives_a_finite_step(factor: Tensor) -> None:
         weight, bias = natural(made, d_weight, d_bias, tolerance=tolerance)
         assert weight.isfinite().all()
         assert bias.isfinite().all()
+
+
+@pytest.mark.parametrize("bad", [torch.inf, torch.nan])
+def test_a_factor_that_is_no_longer_finite_is_seen_in_the_step(bad: float) -> None:
+    factor = torch.eye(5)
+    factor[2, 2] = bad
+    one = layer(Linear(4), (5,), torch.float32)
+    weight, _ = natural(bases(one, [factor, torch.eye(4)]), torch.ones(4, 5), torch.zeros(4))
+    assert not weight.isfinite().any()
+
+
+def test_where_the_solver_fails_in_single_precision_it_is_done_in_double(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    solve = torch.linalg.eigh
+
+    def fails_in_single(matrix: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:  # noqa: N803
+        if matrix.dtype == torch.float32:
+            raise torch.linalg.LinAlgError("did not converge")
+        return solve(matrix, UPLO=UPLO)
+
+    factor = normal(6, 6).float() @ normal(6, 6).float().t()
+    expected, _ = eigenbasis(factor)
+    monkeypatch.setattr(torch.linalg, "eigh", fails_in_single)
+    values, vectors = eigenbasis(factor)
+    assert values.dtype == vectors.dtype == torch.float32
+    torch.testing.assert_close(values, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_layer_that_saw_only_zeros_steps_as_if_there_were_no_curvature() -> None:

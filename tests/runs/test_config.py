@@ -20,7 +20,7 @@ from deepcs.runs.treatment import TREATMENTS, treatment
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"treatment": "depcs"}, "Got treatment 'depcs'; the nearest is deepcs. Choose one of"),
+        ({"treatment": "depcs"}, "Got treatment 'depcs'; the nearest is deepcs"),
         ({"treatment": "no_grid"}, "the nearest is no-grid"),
         ({"protocol": "papper"}, "'papper'"),
         ({"world": "Montezumba"}, "the nearest is MontezumaRevenge"),
@@ -42,14 +42,18 @@ from deepcs.runs.treatment import TREATMENTS, treatment
         ({"tile": 0}, "0"),
         ({"device": "tpu"}, "Got device 'tpu'; choose auto, cpu or cuda"),
         ({"a2c": A2CSettings(steps=0)}, "Got a2c.steps 0"),
-        ({"a2c": A2CSettings(gamma=math.nan)}, "Got a2c.gamma nan; give a finite number"),
+        ({"a2c": A2CSettings(gamma=math.nan)}, "Got a2c.gamma nan; give a number from 0 to 1"),
         ({"a2c": A2CSettings(learning_rate=-1e-3)}, "Got a2c.learning_rate -0.001"),
         ({"a2c": A2CSettings(learning_rate=1e39)}, "Got a2c.learning_rate 1e+39"),
         ({"a2c": A2CSettings(schedule="cosine")}, "choose linear or constant"),  # type: ignore[arg-type]
         ({"agent": "ppo"}, "Got agent 'ppo'; choose one of a2c, acktr"),
         ({"acktr": ACKTRSettings(refresh_every=0)}, "Got acktr.refresh_every 0; give a whole"),
         ({"acktr": ACKTRSettings(decay=1.0)}, "Got acktr.decay 1.0; give a number from 0 to"),
+        ({"seed": 10**20}, "; give a whole number below 2^63"),
+        ({"a2c": A2CSettings(gamma=3.0)}, "Got a2c.gamma 3.0; give a number from 0 to 1"),
         ({"acktr": ACKTRSettings(damping=0.0)}, "Got acktr.damping 0.0; give a finite"),
+        ({"acktr": ACKTRSettings(damping=1e-38)}, "Got acktr.damping 1e-38; give a finite"),
+        ({"acktr": ACKTRSettings(kl_clip=0.0)}, "Got acktr.kl_clip 0.0; give a finite"),
         ({"acktr": ACKTRSettings(kl_clip=-1.0)}, "Got acktr.kl_clip -1.0"),
     ],
 )

@@ -44,13 +44,13 @@ class ACKTRSettings:
     value_fisher: float = 1.0
     """weight of the value's part in the Fisher matrix (Baselines)"""
     kl_clip: float = 0.001
-    """bound of the quadratic model of the KL divergence of one step (Baselines)"""
+    """bound of δᵀFδ of one step, twice the model of its KL divergence (Baselines)"""
     momentum: float = 0.9
     """decay per update of the sum of steps (Baselines)"""
     damping: float = 0.01
     """λ, added to the eigenvalues of the Fisher matrix (Baselines)"""
     decay: float = 0.99
-    """of the factors' running means, per time that statistics are taken (Baselines)"""
+    """of the factors' running means, per update (Baselines)"""
     cold_updates: int = 10
     """updates by gradient descent with momentum at first, while statistics gather (Baselines)"""
     cold_max_gradient_norm: float = 0.5
@@ -100,8 +100,9 @@ def fisher_gradients(
     """Each sample's gradient of its log-likelihood, for logits (B, A) and value (B,).
 
     The actions (B,) were drawn from the policy itself and the value's target is the value plus
-    noise (B,) of variance 1, so that the covariance of these is the Fisher matrix, whatever the
-    returns. The value's likelihood is that of Baselines: -value_fisher·(V - target)².
+    noise (B,) of variance 1, so that the covariance of these is the policy's Fisher matrix,
+    whatever the returns. The value's likelihood is that of Baselines, -value_fisher·(V - target)²:
+    its part is twice the Fisher matrix of a target that had this likelihood, whose variance is ½.
     """
     d_logits = -torch.softmax(logits, 1)
     d_logits.scatter_add_(1, actions[:, None], torch.ones_like(d_logits[:, :1]))
@@ -151,11 +152,15 @@ class ACKTR:
         self._naturals = network.matrices(natural)
 
     def observe(self, update: int, actions: Tensor, noise: Tensor, batch_total: int) -> None:
-        """Take the rollout's statistics: the first few averaged, then a moving average."""
+        """Take the rollout's statistics: the first few averaged, then a moving average.
+
+        They forget as much per update, however often they are taken.
+        """
         settings, network = self.settings, self.network
         d_logits, d_values = fisher_gradients(network.logits, actions, noise, settings.value_fisher)
         gradients = network.output_gradients(d_logits, d_values)
-        keep, new = settings.decay, 1 - settings.decay
+        keep = settings.decay**settings.statistics_every
+        new = 1 - keep
         if settings.is_cold(update):
             keep, new = 1.0, 1 / settings.cold_updates
         self._own.add(network.inputs, gradients, keep, new / batch_total)

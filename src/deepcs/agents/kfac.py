@@ -25,6 +25,7 @@ from deepcs.agents.layers import Conv, Layer
 
 NEGLIGIBLE = 1e-6  # eigenvalues up to this count as 0 (Baselines)
 COLUMN_BLOCKS = 4  # of a symmetric product, each done from the diagonal on: 5/8 of the whole
+STEEP = 100  # times the damping: curvature from which on a shortcut's rounding is put right
 CHUNK = 16  # samples whose patches are cut out at a time, so that they stay in the cache
 
 
@@ -130,12 +131,14 @@ class Bases:
         for layer, (d_weight, d_bias), some in zip(self._layers, matrices, rows, strict=True):
             bias = factor + 2 if isinstance(layer.spec, Conv) else factor + 1
             e_a, e_g = self.values[factor], self.values[factor + 1]
-            flat = int((e_a * e_g.max() < tolerance * damping).sum())  # values ascend
+            largest = e_a * e_g.max()  # of each input direction; ascending
+            flat = int((largest < tolerance * damping).sum())
             weight = divide(
                 self.vectors[factor + 1][:, some].t() @ d_weight,
                 torch.outer(e_g[some], e_a[flat:]),
                 self.vectors[factor][:, flat:],
                 damping,
+                steep=int((largest >= STEEP * damping).sum()),
             )
             inside = self.vectors[bias][:, some].t() @ d_bias
             rotated.append((weight, inside / (self.values[bias][some] + damping)))
@@ -160,17 +163,22 @@ class Bases:
         return natural
 
 
-def divide(rows: Tensor, curvature: Tensor, vectors: Tensor, damping: float) -> Tensor:
+def divide(rows: Tensor, curvature: Tensor, vectors: Tensor, damping: float, steep: int) -> Tensor:
     """Rows (n, side) divided by curvature + λ along k orthonormal directions, by λ along others.
 
-    curvature: (n, k). vectors: (side, k), the directions in columns.
+    curvature: (n, k), may be infinite. vectors: (side, k), the directions in columns. steep: how
+    many of the last directions have so much curvature that what is left along them is smaller
+    than the rounding of the others.
     """
     inside = rows @ vectors
-    if vectors.shape[0] == vectors.shape[1]:
-        return (inside / (curvature + damping)) @ vectors.t()
-    # 1/(c + λ) - 1/λ for those directions, 1/λ for all; c may be infinite.
-    inside *= (damping / (curvature + damping) - 1) / damping
-    return (inside @ vectors.t()).add_(rows, alpha=1 / damping)
+    wanted = inside / (curvature + damping)
+    side, directions = vectors.shape
+    if directions == side:
+        return wanted @ vectors.t()
+    # All by λ, and along the k directions by the difference.
+    divided = ((wanted - inside / damping) @ vectors.t()).add_(rows, alpha=1 / damping)
+    last = vectors[:, directions - steep :]
+    return divided.addmm_(wanted[:, directions - steep :] - divided @ last, last.t())
 
 
 def eigenbasis(factor: Tensor) -> tuple[Tensor, Tensor]:
@@ -178,21 +186,28 @@ def eigenbasis(factor: Tensor) -> tuple[Tensor, Tensor]:
 
     Only the upper triangle is read, so rounding cannot make the factor asymmetric. A factor is
     scaled to 1 first, and where the solver fails in its own precision, done again in double.
+    The eigenvalues of a factor that is no longer finite are not numbers.
     """
+    if not factor.diagonal().isfinite().all():
+        return torch.full_like(factor[0], torch.nan), torch.eye(len(factor)).to(factor)
     scale = factor.diagonal().max().clamp(min=NEGLIGIBLE)
     scaled = factor / scale
     try:
         values, vectors = torch.linalg.eigh(scaled, UPLO="U")
-    except RuntimeError:  # LinAlgError: the iteration did not converge
+    except torch.linalg.LinAlgError:  # type: ignore[attr-defined]  # it did not converge
         values, vectors = torch.linalg.eigh(scaled.double(), UPLO="U")
-    values = values.to(factor.dtype) * scale
+    values = (values.to(factor.dtype) * scale).clamp(max=torch.finfo(factor.dtype).max)
     return torch.where(values > NEGLIGIBLE, values, 0.0), vectors.to(factor.dtype)
 
 
 def trust_scale(product: float, learning_rate: float, kl_clip: float) -> float:
-    """How much of a step keeps the quadratic model of the KL divergence within `kl_clip`.
+    """How much of a step keeps δᵀ(F + λ)δ within `kl_clip`.
 
-    product: Σ V·dW over all weights. For the step δ = rate·V, δᵀ(F + λ)δ = rate²·product.
+    product: Σ V·dW over all weights; for the step δ = rate·V, δᵀ(F + λ)δ = rate²·product. It is
+    twice the quadratic model of the KL divergence, which Baselines bounds without the half. What
+    is below 0 can only be rounding: no step is known to be short enough then.
     """
-    divergence = learning_rate**2 * product
-    return min(1.0, (kl_clip / divergence) ** 0.5) if divergence > 0 else 1.0
+    length = learning_rate**2 * product
+    if length < 0:
+        return 0.0
+    return min(1.0, (kl_clip / length) ** 0.5) if length > 0 else 1.0

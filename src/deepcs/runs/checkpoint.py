@@ -2,7 +2,7 @@
 
 checkpoints/<step>/
   weights.safetensors     the network, by PyTorch's usual names
-  optimizer.safetensors   RMSProp's mean squares, by the same names
+  optimizer.safetensors   RMSProp's mean squares, or ACKTR's momentum, factors and bases
   actors.safetensors      arrays of the actors' snapshots
   state.json              the rest: counters, where the logs stood, the snapshots' JSON
   manifest.json           SHA-256 of the files above; written last

@@ -27,10 +27,12 @@ FORMAT = 1  # of the run folder; another number is refused
 LIBRARIES = ("deepcs", "torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
 PAPER_STEPS = 160_000_000
 LARGEST = 3e38  # what float32 holds
+LARGEST_SEED = 2**63 - 1  # what every generator takes
 AGENTS = ("a2c", "acktr")
 # Of a learner's numbers: the whole ones, and those from 0 to below 1.
 WHOLE = ("steps", "cold_updates", "statistics_every", "refresh_every", "refresh_large_every")
-SHARES = ("momentum", "decay")
+SHARES = ("momentum", "decay", "tolerance")
+LEAST = {"damping": 1e-9, "kl_clip": 1e-12}  # less would make steps of any length, or none
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
 
 
@@ -92,6 +94,8 @@ class RunConfig:
                 raise ValueError(
                     f"Got {name} {getattr(self, name)}; give a whole number from 0 up."
                 )
+        if self.seed > LARGEST_SEED:
+            raise ValueError(f"Got seed {self.seed}; give a whole number below 2^63.")
         if self.grid not in ("plane", "stacked"):
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
         if self.agent not in AGENTS:
@@ -189,9 +193,12 @@ def _check_numbers(agent: str, settings: A2CSettings | ACKTRSettings) -> None:
         elif name in SHARES:
             if not 0 <= number < 1:
                 raise ValueError(f"{given}; give a number from 0 to below 1.")
-        elif name == "damping":
-            if not 0 < number <= LARGEST:
-                raise ValueError(f"{given}; give a finite number above 0.")
+        elif name in LEAST:
+            if not LEAST[name] <= number <= LARGEST:
+                raise ValueError(f"{given}; give a finite number from {LEAST[name]:g} up.")
+        elif name == "gamma":
+            if not 0 <= number <= 1:
+                raise ValueError(f"{given}; give a number from 0 to 1.")
         elif not 0 <= number <= (math.inf if name.endswith("max_gradient_norm") else LARGEST):
             raise ValueError(f"{given}; give a finite number from 0 up.")
 

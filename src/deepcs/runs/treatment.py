@@ -42,7 +42,7 @@ def treatment(name: str) -> Treatment:
     if name not in TREATMENTS:
         nearest = difflib.get_close_matches(name, TREATMENTS, 1, 0.0)[0]
         raise ValueError(
-            f"Got treatment {name!r}; the nearest is {nearest}. "
-            f"Choose one of {', '.join(TREATMENTS)}."
+            f"Got treatment {name!r}; the nearest is {nearest}: "
+            f"choose one of {', '.join(TREATMENTS)}."
         )
     return TREATMENTS[name]

@@ -41,7 +41,7 @@ def study_name(name_or_path: str | Path) -> str:
     if name not in shipped():
         nearest = difflib.get_close_matches(name, shipped(), 1, 0.0)[0]
         raise StudyError(
-            f"Got study {name!r}; the nearest is {nearest}. Choose one of {', '.join(shipped())}, "
+            f"Got study {name!r}; the nearest is {nearest}: choose one of {', '.join(shipped())}, "
             "or give the path of a .toml file."
         )
     return name
