@@ -98,6 +98,24 @@ def test_an_error_in_an_environment_names_its_worker():
         envs.step(np.zeros(2, np.int64))
 
 
+NOTEBOOK = """
+import gymnasium, numpy, deepcs
+class Brighter(gymnasium.ObservationWrapper):
+    def observation(self, seen):
+        return seen + 100
+envs = deepcs.make_vec(lambda: Brighter(gymnasium.make("CartPole-v1")), num_envs=2, workers=2)
+envs.reset(seed=0)
+print((envs.step(numpy.zeros(2, int))[0] > 90).all())
+"""
+
+
+def test_what_has_no_file_brings_its_classes_to_the_workers():
+    # As in a notebook: the main module cannot be imported again.
+    command = [sys.executable, "-"]
+    done = subprocess.run(command, input=NOTEBOOK, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
 SCRIPT = """
 import sys, time, torch, deepcs
 envs = deepcs.make_vec("Freeway", num_envs=2, workers=2)
