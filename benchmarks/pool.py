@@ -27,7 +27,7 @@ from rich.table import Table
 import deepcs
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.process import Process, shared_memory
-from deepcs.envs.screen import Shrinker
+from deepcs.envs.screen import NOTHING, PAIR, shrink
 
 GAME = "MontezumaRevenge"
 ACTIONS = 18
@@ -115,8 +115,7 @@ class ThriftyLoop(BareLoop):
     """The same frames by our own code, which works out only the rows that changed."""
 
     def __init__(self, memory: mmap.mmap, seed: int) -> None:
-        self.shrinker = Shrinker()
-        self.screens = np.zeros((2, 210, 160), np.uint8)
+        self.pair, self.shown = np.full((2, *PAIR), NOTHING, np.uint8)
         super().__init__(memory, seed)
 
     def step(self, action: int) -> None:
@@ -124,10 +123,10 @@ class ThriftyLoop(BareLoop):
         ale.act(action)
         ale.act(action)
         ale.act(action)
-        ale.getScreen(self.screens[0])
+        ale.getScreen(self.pair[0])
         ale.act(action)
-        ale.getScreen(self.screens[1])
-        self.shrinker.shrink(self.screens, self.frame)
+        ale.getScreen(self.pair[1])
+        shrink(self.pair, self.shown, self.frame)
 
 
 class BareLoops:

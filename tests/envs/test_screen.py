@@ -10,9 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deepcs
-from deepcs.envs.screen import GREY, Shrinker
+from deepcs.envs.screen import GREY, NOTHING, PAIR, shrink
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
+
+
+def blank() -> tuple[np.ndarray, np.ndarray]:
+    """Screens of which nothing is known, and a black frame."""
+    return np.full(PAIR, NOTHING, np.uint8), np.zeros((84, 84), np.uint8)
 
 
 def whole(screens: np.ndarray) -> np.ndarray:
@@ -26,7 +31,7 @@ def test_frames_of_play_equal_those_of_the_emulators_own_grey_screens(name):
     ale.reset_game()
     rng = np.random.default_rng(0)
     actions = ale.getLegalActionSet()
-    shrinker, frame = Shrinker(), np.zeros((84, 84), np.uint8)
+    shown, frame = blank()
     colours, greys = np.zeros((2, 2, 210, 160), np.uint8)
     for _ in range(300):
         action = actions[rng.integers(len(actions))]
@@ -36,7 +41,7 @@ def test_frames_of_play_equal_those_of_the_emulators_own_grey_screens(name):
             ale.getScreenGrayscale(greys[last])
         if ale.game_over():
             ale.reset_game()
-        shrinker.shrink(colours, frame)
+        shrink(colours, shown, frame)
         np.testing.assert_array_equal(frame, whole(greys))
 
 
@@ -44,33 +49,34 @@ def test_frames_of_play_equal_those_of_the_emulators_own_grey_screens(name):
 def test_any_few_pixels_that_change_are_seen(pixels, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 100)))
     screens = 2 * rng.integers(128, size=(2, 210, 160)).astype(np.uint8)
-    shrinker, frame = Shrinker(), np.zeros((84, 84), np.uint8)
-    shrinker.shrink(screens, frame)
+    shown, frame = blank()
+    shrink(screens, shown, frame)
     for row, column in pixels:
         screens[data.draw(st.integers(0, 1)), row, column] ^= 0xFE
-    shrinker.shrink(screens, frame)
+    shrink(screens, shown, frame)
+    np.testing.assert_array_equal(shown, screens)
     np.testing.assert_array_equal(frame, whole(GREY[screens]))
 
 
 def test_a_forgotten_frame_is_made_whole():
     screens = np.zeros((2, 210, 160), np.uint8) + np.uint8(14)
-    shrinker, frame = Shrinker(), np.zeros((84, 84), np.uint8)
-    shrinker.shrink(screens, frame)
+    shown, frame = blank()
+    shrink(screens, shown, frame)
     frame[:] = 0
-    shrinker.shrink(screens, frame)
+    shrink(screens, shown, frame)
     assert not frame.any()
-    shrinker.forget()
-    shrinker.shrink(screens, frame)
+    shown[:] = NOTHING
+    shrink(screens, shown, frame)
     assert (frame == 0xEC).all()
 
 
 def test_rows_outside_those_that_changed_are_left_alone():
     screens = np.zeros((2, 210, 160), np.uint8)
-    shrinker, frame = Shrinker(), np.zeros((84, 84), np.uint8)
-    shrinker.shrink(screens, frame)
+    shown, frame = blank()
+    shrink(screens, shown, frame)
     frame[:] = 1
     screens[0, 50, 7] = screens[1, 69, 150] = 14
-    shrinker.shrink(screens, frame)
+    shrink(screens, shown, frame)
     assert (frame[:20] == 1).all()
     assert not (frame[20:28] == 1).all(axis=1).any()
     assert (frame[28:] == 1).all()

@@ -27,7 +27,7 @@ from deepcs.curiosity.snapshot import (
 )
 from deepcs.curiosity.tracker import Tracker
 from deepcs.envs.protocol import protocol as find_protocol
-from deepcs.envs.screen import HEIGHT, SIZE, WIDTH, Shrinker
+from deepcs.envs.screen import NOTHING, PAIR, SIZE, shrink
 
 GridInput = Literal["plane", "stacked", "none"]
 GRID_INPUTS: tuple[GridInput, ...] = get_args(GridInput)
@@ -43,13 +43,10 @@ ALEInterface.setLoggerMode(LoggerMode.Error)
 
 
 class Scratch(threading.local):
-    """Room for the last two screens, used by all actors of a thread so that it stays in its cache.
-
-    Both in colours: uint8 (2, 210, 160).
-    """
+    """Room for the last two screens: one for all actors of a thread, so that it stays in cache."""
 
     def __init__(self) -> None:
-        self.screens = np.zeros((2, HEIGHT, WIDTH), np.uint8)
+        self.pair = np.zeros(PAIR, np.uint8)
 
 
 SCRATCH = Scratch()
@@ -126,7 +123,9 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.action_space = gymnasium.spaces.Discrete(len(self.actions))
         self.observation_space = gymnasium.spaces.Box(0, 255, (planes, SIZE, SIZE), np.uint8)
         self._observation = np.zeros((planes, SIZE, SIZE), np.uint8)
-        self._shrinker = Shrinker()
+        self._pair = SCRATCH.pair
+        self._pictured = np.full(PAIR, NOTHING, np.uint8)
+        self._draws = True
         self._drawn: np.ndarray | None = None  # the plane in the observation
         self._attached = False
         self._ram = np.zeros(128, np.uint8)
@@ -162,7 +161,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self._lives = self._read_lives(ram)
         self.explorer.start_game(self.tracker.track(self.game.locate(ram)))
         self._clear_stack()
-        self._observe()
+        self._observe(draw=True)
         return self._shown(), self._info(0.0, False)
 
     def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -187,10 +186,10 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
                 terminated = self.ale.game_over()
         self._score += reward
         truncated = not terminated and self._frames >= self.max_frames
-        self._observe()
+        self._over = terminated or truncated
+        self._observe(draw=self._draws or self._over)
         info = self._info(reward, life_lost)
-        if terminated or truncated:
-            self._over = True
+        if self._over:
             info["rooms_visited"] = self.explorer.grid.rooms
         return self._shown(), reward, terminated, truncated, info
 
@@ -199,6 +198,15 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         observation[:] = self._observation
         self._observation = observation
         self._attached = True
+
+    def leave_frames(self, screens: np.ndarray) -> None:
+        """Draw only the first and the last frame of a game; others are left to `push_frame`.
+
+        screens: uint8 (2, 2, 210, 160), where they keep what it needs.
+        """
+        screens[:] = NOTHING
+        self._pair, self._pictured = screens
+        self._draws = False
 
     def _shown(self) -> np.ndarray:
         return self._observation if self._attached else self._observation.copy()
@@ -215,7 +223,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.games_started += 1
         self.ale.restoreState(self._opening)
         self._restored_screen = self._opening_screen
-        SCRATCH.screens[:] = self._opening_colours
+        self._pair[:] = self._opening_colours
         self._last_action = 0
         self._frames = 0
 
@@ -230,24 +238,24 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         return reward
 
     def _press(self, action: int) -> float:
-        """Hold an action for 4 raw frames; leaves the last two screens in the scratch."""
+        """Hold an action for 4 raw frames; keeps the last two screens."""
         reward = 0
         for frame in range(FRAME_SKIP):
             reward += self._frame(action)
             if frame == FRAME_SKIP - 2:
-                self.ale.getScreen(SCRATCH.screens[0])
+                self.ale.getScreen(self._pair[0])
             if self.ale.game_over():
                 break
         if frame == FRAME_SKIP - 1:
-            self.ale.getScreen(SCRATCH.screens[1])
+            self.ale.getScreen(self._pair[1])
         else:
             self._see_last()
         return float(reward)
 
     def _see_last(self) -> None:
-        """Leave only the last screen in the scratch."""
-        self.ale.getScreen(SCRATCH.screens[1])
-        SCRATCH.screens[0] = SCRATCH.screens[1]
+        """Keep only the last screen, twice."""
+        self.ale.getScreen(self._pair[1])
+        self._pair[0] = self._pair[1]
 
     def _read_ram(self) -> bytes:
         self.ale.getRAM(self._ram)
@@ -263,15 +271,14 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
 
     def _clear_stack(self) -> None:
         self._observation[:] = 0
+        self._pictured[:] = NOTHING
         self._drawn = None
-        self._shrinker.forget()
 
-    def _observe(self) -> None:
-        """Push the screens, and the plane, into the stack."""
+    def _observe(self, draw: bool) -> None:
+        """Push the screens, if they are drawn now, and the plane into the stack."""
         stack = self._observation
-        for older in range(STACK - 1):  # one by one: a copy onto itself takes a detour
-            stack[older] = stack[older + 1]
-        self._shrinker.shrink(SCRATCH.screens, stack[STACK - 1])
+        if draw:
+            push_frame(stack, self._pair, self._pictured)
         if self.grid_input == "stacked":
             stack[STACK:-1] = stack[STACK + 1 :]
         if self.grid_input != "none" and self.explorer.plane is not self._drawn:
@@ -344,10 +351,17 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.ale.restoreState(ALEState(emulator))
         self._restored_screen = np.asarray(saved["screen"], np.uint8)
         self._observation[:] = saved["observation"]
-        self._shrinker.forget()
+        self._pictured[:] = NOTHING
         self._last_action = int(saved["last_action"])
         self._frames = int(saved["frames"])
         self._lives = int(saved["lives"])
         self._score = float(saved["score"])
         self._over = bool(saved["over"])
         self.np_random.bit_generator.state = saved["generator"]
+
+
+def push_frame(observation: np.ndarray, pair: np.ndarray, shown: np.ndarray) -> None:
+    """Push the frame of a pair of screens into the stack, whose newest is that of `shown`."""
+    for older in range(STACK - 1):  # one by one: a copy onto itself takes a detour
+        observation[older] = observation[older + 1]
+    shrink(pair, shown, observation[STACK - 1])

@@ -23,6 +23,7 @@ from gymnasium.vector.utils import batch_space
 
 from deepcs.curiosity.grid import Tile
 from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
+from deepcs.envs.helping import HelpingArrays, Tickets, build_seats
 from deepcs.envs.process import Process, cores, shared_memory
 from deepcs.envs.seats import (
     Ended,
@@ -31,7 +32,6 @@ from deepcs.envs.seats import (
     Seats,
     Spaces,
     actor_seed,
-    build_seats,
 )
 
 
@@ -69,16 +69,18 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self.single_observation_space = sample.observation_space
         self.single_action_space = sample.action_space
         self.spec = sample.spec
+        self._spaces = Spaces(sample.observation_space, sample.action_space)
+        helping = workers > 1 and hasattr(sample, "leave_frames")
         sample.close()
         self.num_envs = len(factories)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._spaces = Spaces(self.single_observation_space, self.single_action_space)
         self.first_actor = first_actor
         self.seed = seed
         self._copy = copy
         self._stepping = False
         self._started = False
+        self._steps = 0  # of a pool whose workers help each other
         self._workers: list[Process] = []
         self._any_answer = select.poll()
         self._shares: list[slice] = []  # the seats of each worker
@@ -87,20 +89,25 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             self._arrays = PoolArrays(self.num_envs, self._spaces, None)
             self._here = Seats(factories, 0, self._arrays)
         else:
-            self._start_workers(factories, workers)
+            self._start_workers(factories, workers, helping)
 
-    def _start_workers(self, factories: Sequence[EnvFactory], workers: int) -> None:
+    def _start_workers(self, factories: Sequence[EnvFactory], workers: int, helping: bool) -> None:
         total, spaces = self.num_envs, self._spaces
-        memory_fd = shared_memory(PoolArrays(total, spaces, None).size)
+        layout = HelpingArrays if helping else PoolArrays
+        memory_fd = shared_memory(layout(total, spaces, None).size)
+        tickets = Tickets(workers) if helping else None
+        pipes = tickets.descriptors if tickets is not None else ()
         try:
-            self._arrays = PoolArrays(total, spaces, mmap.mmap(memory_fd, 0))
+            self._arrays = layout(total, spaces, mmap.mmap(memory_fd, 0))
             edges = [round(total * k / workers) for k in range(workers + 1)]
             for k, (first, end) in enumerate(itertools.pairwise(edges)):
                 actors = range(self.first_actor + first, self.first_actor + end)
                 name = f"Worker {k} (actors {actors[0]} to {actors[-1]})"
-                order = list(factories[first:end]), first, total, spaces
+                order = list(factories[first:end]), first, total, spaces, k, workers, tickets
                 looks = workers < cores()
-                self._workers.append(Process(name, memory_fd, looks, build_seats, *order))
+                self._workers.append(
+                    Process(name, memory_fd, looks, build_seats, *order, pipes=pipes)
+                )
                 self._any_answer.register(self._workers[-1].line, select.POLLIN)
                 self._shares.append(slice(first, end))
             for worker in self._workers:
@@ -110,6 +117,8 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             raise
         finally:
             os.close(memory_fd)
+            if tickets is not None:
+                tickets.close()
 
     def reset(
         self,
@@ -183,10 +192,22 @@ class ActorPool(VectorEnv[Any, Any, Any]):
                 if len(self._workers) >= cores():
                     self._any_answer.poll()
                 ended = [end for worker in self._workers for end in worker.answer(True)]
+                self._wait_for_frames()
         arrays = self._arrays
         results = arrays.rewards, arrays.terminated, arrays.truncated
         rewards, terminated, truncated = (a.copy() if self._copy else a for a in results)
         return self._observations(), rewards, terminated, truncated, self._infos(ended)
+
+    def _wait_for_frames(self) -> None:
+        """A worker that has answered may still be drawing a frame of another."""
+        arrays = self._arrays
+        if not isinstance(arrays, HelpingArrays):
+            return
+        self._steps += 1
+        while (arrays.drawn != self._steps).any():
+            for descriptor, _ in self._any_answer.poll(0):  # nothing is asked, so one is gone
+                next(w for w in self._workers if w.line.fileno() == descriptor).answer()
+            os.sched_yield()
 
     def step(
         self, actions: np.ndarray

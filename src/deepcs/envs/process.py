@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
@@ -58,9 +58,13 @@ class Line:
         """The next message; raises EOFError when the other side is gone."""
         until = time.monotonic() + LOOK_SECONDS
         looks = looks or self._looks
-        while looks and not self._poll.poll(0) and time.monotonic() < until:
+        while looks and not self.has_news() and time.monotonic() < until:
             os.sched_yield()
         return self._connection.recv_bytes()
+
+    def has_news(self) -> bool:
+        """Whether there is a message, or nobody left to send one."""
+        return bool(self._poll.poll(0))
 
     def send(self, message: Any) -> None:
         self.send_bytes(pickle.dumps(message))
@@ -73,9 +77,17 @@ class Process:
     """The parent's end: ask for verbs of the object that lives in the other process."""
 
     def __init__(
-        self, name: str, memory_fd: int, looks: bool, build: Callable[..., Any], *args: Any
+        self,
+        name: str,
+        memory_fd: int,
+        looks: bool,
+        build: Callable[..., Any],
+        *args: Any,
+        pipes: Sequence[int] = (),
     ) -> None:
         """`build(memory, *args)` makes, over there, the object that obeys; name: for messages.
+
+        pipes: file descriptors that stay open there, under the same numbers.
 
         looks: wait for answers awake, for which there must be a core to spare.
         """
@@ -92,7 +104,7 @@ class Process:
         try:
             self.popen = subprocess.Popen(
                 [sys.executable, "-m", "deepcs.envs.process", str(theirs.fileno()), str(memory_fd)],
-                pass_fds=(theirs.fileno(), memory_fd),
+                pass_fds=(theirs.fileno(), memory_fd, *pipes),
                 env=environment,
             )
         finally:
@@ -167,6 +179,7 @@ def serve(connection: Line, memory_fd: int) -> None:
     try:
         build, args = connection.recv()
         servant = build(mmap.mmap(memory_fd, 0), *args)
+        rest = getattr(servant, "rest", None)
         connection.send(("done", None))
         while True:
             verb, args = connection.recv()
@@ -175,6 +188,8 @@ def serve(connection: Line, memory_fd: int) -> None:
             except SnapshotError as error:
                 answer = "refused", str(error)
             connection.send(answer)
+            if rest is not None:  # work that goes on till the parent calls
+                rest(connection.has_news)
     except HUNG_UP:
         raise
     except Exception as error:

@@ -122,9 +122,8 @@ class Seat:
         self.arrays = arrays
         self._attached = hasattr(env, "attach")
         if self._attached:
-            cast(Any, env).attach(
-                arrays.observations[""][index]
-            )  # it writes where we would copy to
+            # It writes where we would copy to.
+            cast(Any, env).attach(arrays.observations[""][index])
         self._steps = 0
         self._score = 0.0
         self._intrinsic = 0.0
@@ -267,14 +266,3 @@ class Seats:
     def close(self) -> None:
         for seat in self.seats:
             seat.env.close()
-
-
-def build_seats(
-    memory: mmap.mmap,
-    factories: Sequence[EnvFactory],
-    first: int,
-    total: int,
-    spaces: Spaces,
-) -> Seats:
-    """Seats in a worker process, writing into the pool's shared memory."""
-    return Seats(factories, first, PoolArrays(total, spaces, memory))

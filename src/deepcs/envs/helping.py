@@ -1,0 +1,137 @@
+"""Workers that help each other: some frames are drawn by whoever is free first.
+
+Cores are not equally fast from one moment to the next, and a step of the pool takes as long as its
+slowest worker. Emulators cannot move between processes, but their screens can lie in shared
+memory. So a worker leaves the frames of its last actors until all are emulated, and puts a ticket
+for each into a pipe: who reads the ticket, the worker itself or one that has nothing left to do,
+draws the frame.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from deepcs.envs.atari import push_frame
+from deepcs.envs.screen import PAIR
+from deepcs.envs.seats import Ended, EnvFactory, PoolArrays, Seats, Spaces
+
+AT_ONCE = 4  # one in so many frames is drawn at once, while its screens are in the cache
+TICKET_BYTES = 4
+
+
+class HelpingArrays(PoolArrays):
+    """With what the frames that are left are drawn from."""
+
+    def __init__(self, seats: int, spaces: Spaces, memory: mmap.mmap | None) -> None:
+        super().__init__(seats, spaces, memory)
+        self.screens = self._array((seats, 2, *PAIR), np.uint8)
+        """Of each seat the newest pair of screens, and the pair that its newest frame shows."""
+        self.drawn = self._array((seats,), np.int64)
+        """How many steps of each seat have their frame."""
+        self.emulated = self._array((seats,), np.int64)
+        """How many steps each worker, by its number, has done but for frames that others draw."""
+        self.size = self._offset
+
+
+class Tickets:
+    """A pipe of tickets for each worker; of all who would read one, only one gets it."""
+
+    def __init__(self, workers: int) -> None:
+        self._pipes = [os.pipe() for _ in range(workers)]
+        for reading, _ in self._pipes:
+            os.set_blocking(reading, False)
+
+    @property
+    def descriptors(self) -> list[int]:
+        return [end for pipe in self._pipes for end in pipe]
+
+    def give(self, worker: int, ticket: int) -> None:
+        os.write(self._pipes[worker][1], ticket.to_bytes(TICKET_BYTES, "little"))
+
+    def take(self, worker: int) -> int | None:
+        """The worker's next ticket; None: there is none now."""
+        try:
+            return int.from_bytes(os.read(self._pipes[worker][0], TICKET_BYTES), "little")
+        except BlockingIOError:
+            return None
+
+    def close(self) -> None:
+        for end in self.descriptors:
+            os.close(end)
+
+
+class HelpingSeats(Seats):
+    """A worker's seats, some frames of which others may draw."""
+
+    def __init__(
+        self,
+        factories: Sequence[EnvFactory],
+        first: int,
+        arrays: HelpingArrays,
+        worker: int,
+        workers: int,
+        tickets: Tickets,
+    ) -> None:
+        """`worker`: the number of this one."""
+        super().__init__(factories, first, arrays)
+        self._arrays, self._worker, self._tickets = arrays, worker, tickets
+        self._others = [(worker + k) % workers for k in range(1, workers)]
+        last = self.seats[len(self.seats) // AT_ONCE :]
+        self._leaving = [seat for seat in last if hasattr(seat.env, "leave_frames")]
+        for seat in self._leaving:
+            cast(Any, seat.env).leave_frames(arrays.screens[seat.index])
+        self._steps = 0
+
+    def step(self) -> list[Ended]:
+        self._steps += 1
+        arrays, worker, tickets = self._arrays, self._worker, self._tickets
+        ended = []
+        for seat in self.seats:
+            end = seat.step()
+            if end is not None:
+                ended.append(end)
+            if end is None and seat in self._leaving:
+                tickets.give(worker, seat.index)
+            else:
+                arrays.drawn[seat.index] += 1
+        while (ticket := tickets.take(worker)) is not None:
+            self._draw(ticket)
+        arrays.emulated[worker] = self._steps
+        return ended
+
+    def _draw(self, seat: int) -> None:
+        arrays = self._arrays
+        push_frame(arrays.observations[""][seat], *arrays.screens[seat])
+        arrays.drawn[seat] += 1  # not this worker's count: the other may be a step ahead by now
+
+    def rest(self, called: Callable[[], bool]) -> None:
+        """Draw frames of the workers that are not done, until called."""
+        for other in self._others:
+            while self._arrays.emulated[other] < self._steps and not called():
+                ticket = self._tickets.take(other)
+                if ticket is None:
+                    os.sched_yield()
+                else:
+                    self._draw(ticket)
+
+
+def build_seats(
+    memory: mmap.mmap,
+    factories: Sequence[EnvFactory],
+    first: int,
+    total: int,
+    spaces: Spaces,
+    worker: int,
+    workers: int,
+    tickets: Tickets | None,
+) -> Seats:
+    """Seats in a worker process, writing into the pool's shared memory."""
+    if tickets is None:
+        return Seats(factories, first, PoolArrays(total, spaces, memory))
+    arrays = HelpingArrays(total, spaces, memory)
+    return HelpingSeats(factories, first, arrays, worker, workers, tickets)
