@@ -1,4 +1,4 @@
-"""Train Stable-Baselines3's PPO with curiosity: ppo_with_curiosity.py [GAME] [STEPS]"""
+"""Stable-Baselines3's PPO (pip install it) with curiosity: ppo_with_curiosity.py [GAME] [STEPS]"""
 
 import sys
 
@@ -25,5 +25,6 @@ envs = make_vec_env(f"ALE/{game}-v5", n_envs=8, seed=0, env_kwargs=emulator, **c
 settings = {"n_steps": 128, "batch_size": 256, "n_epochs": 4, "ent_coef": 0.01, "clip_range": 0.1}
 model = PPO("CnnPolicy", VecFrameStack(envs, 4), **settings, seed=0, verbose=1)
 model.learn(int(steps), callback=count_games)
-score, tiles = (sum(column) / len(games[-100:]) for column in zip(*games[-100:], strict=True))
+last = games[-100:] or [(float("nan"), float("nan"))]  # few steps may end no game
+score, tiles = (sum(column) / len(last) for column in zip(*last, strict=True))
 print(f"{game}, {len(games)} games, mean of the last 100: score {score:.1f}, tiles {tiles:.1f}")

@@ -41,7 +41,7 @@ def _give_up(error: StoppedError) -> None:
 
 @dataclass(frozen=True)
 class Train:
-    """Train an agent: DeepCS on A2C, or one of its controls."""
+    """Train an agent: DeepCS on A2C or ACKTR, or one of its controls."""
 
     config: Annotated[RunConfig, tyro.conf.arg(name="")]
     out: Path | None = None
@@ -122,7 +122,8 @@ class Evaluate:
 
 def evaluation_table(agent: Agent, result: Evaluation) -> Table:
     """Median, quartiles and extremes of score, rooms and tiles."""
-    title = f"{agent.config.world}, {agent.config.treatment}, {agent.step:,} steps"
+    config = agent.config
+    title = f"{config.world}, {config.treatment}, {config.agent}, {agent.step:,} steps"
     table = Table(title=f"{title}: {len(result.games)} games", box=box.SIMPLE_HEAD)
     table.add_column("")
     for name in ("median", "quartiles", "min", "max", "mean"):

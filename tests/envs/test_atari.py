@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import warnings
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from ale_py import ALEInterface, roms
 from gymnasium.utils.env_checker import check_env
-from playing import LEFT, Spy, steps, until_life_lost
+from playing import LEFT, Spy, assert_same, steps, until_life_lost
 
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.protocol import PROTOCOLS, Protocol
@@ -260,3 +261,28 @@ def test_tutankhams_plane_shows_what_is_on_the_screen():
         for column in range(84):
             expected[row, column] = touched[unit // 20, column * 145 // 84 // 20]
     np.testing.assert_array_equal(observation[4] > 0, expected)
+
+
+def test_actors_made_in_one_thread_may_play_in_others():
+    def play(actor, seed, out):
+        rng = np.random.default_rng(seed)
+        out += [actor.step(int(rng.integers(18)))[0] for _ in range(60)]
+
+    results = []
+    for together in (False, True):
+        actors = [AtariActor("MontezumaRevenge") for _ in range(2)]
+        for seed, actor in enumerate(actors):
+            actor.reset(seed=seed)
+        outs = [[], []]
+        threads = [
+            threading.Thread(target=play, args=(actor, seed, out))
+            for seed, (actor, out) in enumerate(zip(actors, outs, strict=True))
+        ]
+        for thread in threads:
+            thread.start()
+            if not together:
+                thread.join()
+        for thread in threads:
+            thread.join()
+        results.append(outs[0] + outs[1])
+    assert_same(*results)

@@ -40,18 +40,18 @@ def test_a_worker_that_is_done_draws_the_frames_of_a_slower_one(monkeypatch):
     spaces = Spaces(AtariActor("Freeway").observation_space, AtariActor("Freeway").action_space)
     arrays, plain = HelpingArrays(SEATS, spaces, None), PoolArrays(SEATS, spaces, None)
     tickets = Tickets(2)
-    quick = HelpingSeats([functools.partial(AtariActor, "Freeway")], 0, arrays, 0, 2, tickets)
-    slow = HelpingSeats([functools.partial(Slow, "Freeway")] * 3, 1, arrays, 1, 2, tickets)
+    quick = HelpingSeats([functools.partial(AtariActor, "Freeway")], 0, arrays, 0, tickets)
+    slow = HelpingSeats([functools.partial(Slow, "Freeway")] * 3, 1, arrays, 1, tickets)
     alone = Seats([functools.partial(AtariActor, "Freeway")] * SEATS, 0, plain)
     for seats, seeds in ((quick, [0]), (slow, [1, 2, 3]), (alone, range(SEATS))):
         seats.reset([*seeds], None)
     rng = np.random.default_rng(0)
     for steps in range(1, 11):
-        drawers.clear()
         arrays.actions[:] = plain.actions[:] = rng.integers(3, size=SEATS)
         thread = threading.Thread(target=slow.step, name="slow")
         thread.start()
         quick.step()
+        drawers.clear()
         quick.rest(lambda: False)
         thread.join()
         alone.step()
@@ -80,15 +80,24 @@ def test_of_many_who_want_a_ticket_one_gets_it():
     assert sorted(taken) == [*range(1000)]
 
 
-@pytest.mark.parametrize("settings", [{}, {"grid": "stacked", "clear_stack": True}])
-def test_workers_that_help_change_nothing(settings):
+@pytest.mark.parametrize(
+    ("world", "settings"),
+    [
+        ("MontezumaRevenge", {"protocol": "machado", "max_frames": 400}),
+        ("Seaquest", {"grid": "stacked", "clear_stack": True, "fire_after_life": True}),
+    ],
+)
+def test_workers_that_help_change_nothing(world, settings):
     # With games that end, lives that are lost, and more workers than cores, so that some are late.
-    settings = {"num_envs": 9, "seed": 4, "max_frames": 400, "protocol": "machado", **settings}
     results = []
     for workers in (0, 2, 3):
-        envs = deepcs.make_vec("MontezumaRevenge", workers=workers, **settings)
+        envs = deepcs.make_vec(world, num_envs=9, seed=4, workers=workers, **settings)
         envs.reset()
-        results.append(play_pool(envs, 120, seed=1))
+        played = play_pool(envs, 150, seed=1)
+        frozen = envs.snapshot()
+        played += play_pool(envs, 30, seed=2)
+        envs.restore(frozen)
+        results.append(played + play_pool(envs, 30, seed=2))
         envs.close()
     for other in results[1:]:
         assert_same(results[0], other)

@@ -73,8 +73,8 @@ def wizard_on_board(x: int, y: int, ram: Ram) -> bool:
     return (x, y) != (0, 0)
 
 
-def _minimum(ours: str) -> Difference:
-    return Difference("grid origin", "not given", ours, "smallest coordinate seen in play")
+def _origin(ours: str, reason: str = "smallest coordinate seen in play") -> Difference:
+    return Difference("grid origin", "not given", ours, reason)
 
 
 _TABLE = (
@@ -101,7 +101,7 @@ _TABLE = (
                 "0xDC and 0x80 & 0x30",
                 "0x80 holds state flags; 0xDC counts levels",
             ),
-            _minimum("(0, 19)"),
+            _origin("(0, 19)"),
         ),
     ),
     Game(
@@ -130,7 +130,7 @@ _TABLE = (
                 "(0xD6 & 3) + 1",
                 "the emulator's count includes the level, and drops when level 2 is finished",
             ),
-            _minimum("(6, 7)"),
+            _origin("(6, 7)"),
         ),
     ),
     Game(
@@ -142,7 +142,7 @@ _TABLE = (
         room=at(0xE7),
         room_is="0xE7 score: each crossing is a fresh grid",
         tile=20,
-        differences=(_minimum("(0, 6)"),),
+        differences=(_origin("(0, 6)"),),
     ),
     Game(
         name="Gravitar",
@@ -162,7 +162,9 @@ _TABLE = (
                 "0x82 on planets only",
                 "elsewhere 0x82 holds flags that flicker",
             ),
-            _minimum("(0, 1)"),
+            _origin(
+                "(0, 1)", "what was seen in play, (2, 4) to (153, 157), inside the paper's size"
+            ),
         ),
     ),
     Game(
@@ -179,7 +181,7 @@ _TABLE = (
         room_wraps=True,
         differences=(
             Difference("stage", "0xA4", "0xA4, changes counted", "the byte knows three layouts"),
-            _minimum("(1, 0)"),
+            _origin("(1, 0)"),
         ),
     ),
     Game(
@@ -191,7 +193,11 @@ _TABLE = (
         room=at(0x83),
         room_is="0x83 room number, 1 at the start, in every level (the level's byte is unverified)",
         weight=0.25,
-        differences=(_minimum("(0, 134)"),),
+        differences=(
+            _origin(
+                "(0, 134)", "what was seen in play, (1, 134) to (152, 254), inside the paper's size"
+            ),
+        ),
     ),
     Game(
         name="Pitfall",
@@ -211,7 +217,7 @@ _TABLE = (
                 "141x66",
                 "play stays in y 21..86; 224 is the respawn's fall",
             ),
-            _minimum("(8, 21)"),
+            _origin("(8, 21)"),
         ),
     ),
     Game(
@@ -226,7 +232,7 @@ _TABLE = (
             Difference(
                 "room", "0xBE", "0xDC", "0xBE is the type of scenery: 19 values for 29 rooms"
             ),
-            _minimum("(18, 0)"),
+            _origin("(18, 0)"),
         ),
     ),
     Game(
@@ -237,7 +243,7 @@ _TABLE = (
         screen=Screen(1, 8, 1, 38),
         on_board=seaquest_on_board,
         off_board_is="at game over (y of 0)",
-        differences=(_minimum("(21, 13)"),),
+        differences=(_origin("(21, 13)"),),
     ),
     Game(
         name="Tutankham",
@@ -256,7 +262,7 @@ _TABLE = (
             Difference(
                 "visible slice", "27 units", "35 units", "the screen shows units y-15 to y+19"
             ),
-            _minimum("(4, 0)"),
+            _origin("(4, 0)"),
         ),
     ),
     Game(
@@ -275,7 +281,7 @@ _TABLE = (
                 "0xDA",
                 "0xBE is the offset of the room's data; one to one in level 1",
             ),
-            _minimum("(1, 0)"),
+            _origin("(1, 0)"),
         ),
     ),
     Game(
@@ -289,7 +295,7 @@ _TABLE = (
         on_board=wizard_on_board,
         off_board_is="while no player is in the maze (0, 0)",
         room_leads=True,
-        differences=(_minimum("(19, 18)"),),
+        differences=(_origin("(19, 18)"),),
     ),
 )
 _GAMES = {entry.name: entry for entry in _TABLE}

@@ -51,6 +51,11 @@ class Bounds:
     """raw units down"""
 
     def __post_init__(self) -> None:
+        numbers = astuple(self)
+        if not all(isinstance(number, (int, np.integer)) for number in numbers):
+            raise ValueError(
+                f"Got bounds {numbers}; give x, y, width and height in whole raw units."
+            )
         if self.width < 1 or self.height < 1:
             raise ValueError(
                 f"Got bounds of {self.width}x{self.height} units; "

@@ -26,7 +26,7 @@ VIEW = 21  # tiles across the plane, the player's tile in the middle
 class UnboundedGrid(Lives):
     """Tiles touched in this life, in a world whose size is not known.
 
-    Same verbs as CuriosityGrid. With no bounds to draw in, the plane is a map of VIEW x VIEW
+    What an environment needs of a CuriosityGrid. With no bounds to draw in, the plane is a map of VIEW x VIEW
     tiles around the player.
     """
 

@@ -27,13 +27,12 @@ from deepcs.curiosity.snapshot import (
 )
 from deepcs.curiosity.tracker import Tracker
 from deepcs.envs.protocol import protocol as find_protocol
-from deepcs.envs.screen import NOTHING, PAIR, SIZE, shrink
+from deepcs.envs.screen import NOTHING, PAIR, SIZE, STACK, push_frame
 
 GridInput = Literal["plane", "stacked", "none"]
 GRID_INPUTS: tuple[GridInput, ...] = get_args(GridInput)
 
 FRAME_SKIP = 4  # raw frames per agent step
-STACK = 4  # grey frames the network sees
 SNAPSHOT_KEYS = (
     *("settings", "emulator", "emulator_crc", "screen", "observation", "explorer", "tracker"),
     *("last_action", "frames", "lives", "score", "over", "generator"),
@@ -123,10 +122,9 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.action_space = gymnasium.spaces.Discrete(len(self.actions))
         self.observation_space = gymnasium.spaces.Box(0, 255, (planes, SIZE, SIZE), np.uint8)
         self._observation = np.zeros((planes, SIZE, SIZE), np.uint8)
-        self._pair = SCRATCH.pair
-        self._pictured = np.full(PAIR, NOTHING, np.uint8)
-        self._draws = True
-        self._drawn: np.ndarray | None = None  # the plane in the observation
+        self._shared: np.ndarray | None = None  # where screens are left for others to draw
+        self._pair_shown = np.full(PAIR, NOTHING, np.uint8)  # by the newest frame
+        self._plane_shown: np.ndarray | None = None
         self._attached = False
         self._ram = np.zeros(128, np.uint8)
         self._restored_screen: np.ndarray | None = None  # the emulator's is stale till it plays
@@ -187,7 +185,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self._score += reward
         truncated = not terminated and self._frames >= self.max_frames
         self._over = terminated or truncated
-        self._observe(draw=self._draws or self._over)
+        self._observe(draw=self._shared is None or self._over)
         info = self._info(reward, life_lost)
         if self._over:
             info["rooms_visited"] = self.explorer.grid.rooms
@@ -200,13 +198,19 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self._attached = True
 
     def leave_frames(self, screens: np.ndarray) -> None:
-        """Draw only the first and the last frame of a game; others are left to `push_frame`.
+        """Draw only the first and the last frame of a game.
 
-        screens: uint8 (2, 2, 210, 160), where they keep what it needs.
+        After any other step the newest frame is missing until someone calls `push_frame` with the
+        observation and these screens, uint8 (2, 2, 210, 160): the newest pair, and that which the
+        newest frame shows.
         """
         screens[:] = NOTHING
-        self._pair, self._pictured = screens
-        self._draws = False
+        self._shared, self._pair_shown = screens, screens[1]
+
+    @property
+    def _pair(self) -> np.ndarray:
+        """Where the last two screens are kept until they are drawn."""
+        return SCRATCH.pair if self._shared is None else self._shared[0]
 
     def _shown(self) -> np.ndarray:
         return self._observation if self._attached else self._observation.copy()
@@ -240,22 +244,24 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
     def _press(self, action: int) -> float:
         """Hold an action for 4 raw frames; keeps the last two screens."""
         reward = 0
+        pair = self._pair
         for frame in range(FRAME_SKIP):
             reward += self._frame(action)
             if frame == FRAME_SKIP - 2:
-                self.ale.getScreen(self._pair[0])
+                self.ale.getScreen(pair[0])
             if self.ale.game_over():
                 break
         if frame == FRAME_SKIP - 1:
-            self.ale.getScreen(self._pair[1])
+            self.ale.getScreen(pair[1])
         else:
             self._see_last()
         return float(reward)
 
     def _see_last(self) -> None:
         """Keep only the last screen, twice."""
-        self.ale.getScreen(self._pair[1])
-        self._pair[0] = self._pair[1]
+        pair = self._pair
+        self.ale.getScreen(pair[1])
+        pair[0] = pair[1]
 
     def _read_ram(self) -> bytes:
         self.ale.getRAM(self._ram)
@@ -271,18 +277,18 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
 
     def _clear_stack(self) -> None:
         self._observation[:] = 0
-        self._pictured[:] = NOTHING
-        self._drawn = None
+        self._pair_shown[:] = NOTHING
+        self._plane_shown = None
 
     def _observe(self, draw: bool) -> None:
         """Push the screens, if they are drawn now, and the plane into the stack."""
         stack = self._observation
         if draw:
-            push_frame(stack, self._pair, self._pictured)
+            push_frame(stack, self._pair, self._pair_shown)
         if self.grid_input == "stacked":
             stack[STACK:-1] = stack[STACK + 1 :]
-        if self.grid_input != "none" and self.explorer.plane is not self._drawn:
-            stack[-1] = self._drawn = self.explorer.plane
+        if self.grid_input != "none" and self.explorer.plane is not self._plane_shown:
+            stack[-1] = self._plane_shown = self.explorer.plane
 
     def _info(self, reward: float, life_lost: bool) -> dict[str, Any]:
         info = self.explorer.info()
@@ -351,17 +357,10 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.ale.restoreState(ALEState(emulator))
         self._restored_screen = np.asarray(saved["screen"], np.uint8)
         self._observation[:] = saved["observation"]
-        self._pictured[:] = NOTHING
+        self._pair_shown[:] = NOTHING
         self._last_action = int(saved["last_action"])
         self._frames = int(saved["frames"])
         self._lives = int(saved["lives"])
         self._score = float(saved["score"])
         self._over = bool(saved["over"])
         self.np_random.bit_generator.state = saved["generator"]
-
-
-def push_frame(observation: np.ndarray, pair: np.ndarray, shown: np.ndarray) -> None:
-    """Push the frame of a pair of screens into the stack, whose newest is that of `shown`."""
-    for older in range(STACK - 1):  # one by one: a copy onto itself takes a detour
-        observation[older] = observation[older + 1]
-    shrink(pair, shown, observation[STACK - 1])

@@ -2,49 +2,55 @@
 
 Cores are not equally fast from one moment to the next, and a step of the pool takes as long as its
 slowest worker. Emulators cannot move between processes, but their screens can lie in shared
-memory. So a worker leaves the frames of its last actors until all are emulated, and puts a ticket
-for each into a pipe: who reads the ticket, the worker itself or one that has nothing left to do,
-draws the frame.
+memory. So a worker leaves most frames until its actors are all emulated, and puts a ticket for
+each into a pipe: who reads the ticket, the worker itself or one that has nothing left to do, draws
+the frame.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from deepcs.envs.atari import push_frame
-from deepcs.envs.screen import PAIR
+from deepcs.envs.screen import PAIR, push_frame
 from deepcs.envs.seats import Ended, EnvFactory, PoolArrays, Seats, Spaces
 
 AT_ONCE = 4  # one in so many frames is drawn at once, while its screens are in the cache
+PATIENCE = 0.05  # seconds to look for frames of others before going to sleep
 TICKET_BYTES = 4
 
 
 class HelpingArrays(PoolArrays):
-    """With what the frames that are left are drawn from."""
+    """With the screens of frames that are still to be drawn, and who has done how much."""
 
     def __init__(self, seats: int, spaces: Spaces, memory: mmap.mmap | None) -> None:
         super().__init__(seats, spaces, memory)
         self.screens = self._array((seats, 2, *PAIR), np.uint8)
         """Of each seat the newest pair of screens, and the pair that its newest frame shows."""
         self.drawn = self._array((seats,), np.int64)
-        """How many steps of each seat have their frame."""
-        self.emulated = self._array((seats,), np.int64)
-        """How many steps each worker, by its number, has done but for frames that others draw."""
-        self.size = self._offset
+        """Steps of each seat that have their frame."""
+        self.done = self._array((seats,), np.int64)
+        """Steps that each worker, by its number, has finished; there are no more than seats."""
 
 
 class Tickets:
     """A pipe of tickets for each worker; of all who would read one, only one gets it."""
 
     def __init__(self, workers: int) -> None:
-        self._pipes = [os.pipe() for _ in range(workers)]
-        for reading, _ in self._pipes:
-            os.set_blocking(reading, False)
+        self.workers = workers
+        self._pipes: list[tuple[int, int]] = []
+        try:
+            for _ in range(workers):
+                self._pipes.append(os.pipe())
+                os.set_blocking(self._pipes[-1][0], False)
+        except OSError:
+            self.close()
+            raise
 
     @property
     def descriptors(self) -> list[int]:
@@ -74,15 +80,13 @@ class HelpingSeats(Seats):
         first: int,
         arrays: HelpingArrays,
         worker: int,
-        workers: int,
         tickets: Tickets,
     ) -> None:
         """`worker`: the number of this one."""
         super().__init__(factories, first, arrays)
         self._arrays, self._worker, self._tickets = arrays, worker, tickets
-        self._others = [(worker + k) % workers for k in range(1, workers)]
         last = self.seats[len(self.seats) // AT_ONCE :]
-        self._leaving = [seat for seat in last if hasattr(seat.env, "leave_frames")]
+        self._leaving = {seat for seat in last if hasattr(seat.env, "leave_frames")}
         for seat in self._leaving:
             cast(Any, seat.env).leave_frames(arrays.screens[seat.index])
         self._steps = 0
@@ -101,23 +105,29 @@ class HelpingSeats(Seats):
                 arrays.drawn[seat.index] += 1
         while (ticket := tickets.take(worker)) is not None:
             self._draw(ticket)
-        arrays.emulated[worker] = self._steps
+        arrays.done[worker] = self._steps
         return ended
 
     def _draw(self, seat: int) -> None:
         arrays = self._arrays
         push_frame(arrays.observations[""][seat], *arrays.screens[seat])
-        arrays.drawn[seat] += 1  # not this worker's count: the other may be a step ahead by now
+        # Seen by the parent after the frame, as x86 keeps the order of stores. Not this worker's
+        # own count, because the other may be a step ahead by now.
+        arrays.drawn[seat] += 1
 
     def rest(self, called: Callable[[], bool]) -> None:
         """Draw frames of the workers that are not done, until called."""
-        for other in self._others:
-            while self._arrays.emulated[other] < self._steps and not called():
-                ticket = self._tickets.take(other)
-                if ticket is None:
-                    os.sched_yield()
-                else:
-                    self._draw(ticket)
+        done, late = self._arrays.done, [*range(self._tickets.workers)]
+        until = time.monotonic() + PATIENCE
+        while (late := [k for k in late if done[k] < self._steps]) and not called():
+            tickets = (self._tickets.take(worker) for worker in late)
+            ticket = next((ticket for ticket in tickets if ticket is not None), None)
+            if ticket is not None:
+                self._draw(ticket)
+                until = time.monotonic() + PATIENCE
+            elif time.monotonic() > until:
+                return
+            os.sched_yield()
 
 
 def build_seats(
@@ -127,11 +137,10 @@ def build_seats(
     total: int,
     spaces: Spaces,
     worker: int,
-    workers: int,
     tickets: Tickets | None,
 ) -> Seats:
     """Seats in a worker process, writing into the pool's shared memory."""
     if tickets is None:
         return Seats(factories, first, PoolArrays(total, spaces, memory))
     arrays = HelpingArrays(total, spaces, memory)
-    return HelpingSeats(factories, first, arrays, worker, workers, tickets)
+    return HelpingSeats(factories, first, arrays, worker, tickets)

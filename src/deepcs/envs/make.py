@@ -45,6 +45,7 @@ def make_actor(name: str, *, render_mode: str | None = None, **settings: Any) ->
     if ":" in name:
         return _make_own(name, render_mode, settings)
     if name not in MAZES:
+        _check_settings(name, settings)
         return AtariActor(name, render_mode=render_mode, **settings)
     find_protocol(settings.pop("protocol", "paper"))  # what it says is Atari's; so are these
     for key in ("max_frames", "clear_stack", "fire_after_life"):
@@ -73,12 +74,7 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
             f"Got environment {path!r}, which is {factory!r}; give module:factory of a function "
             "that returns a Gymnasium environment."
         )
-    unknown = sorted(settings.keys() - inspect.signature(AtariActor).parameters.keys())
-    if unknown:
-        raise ValueError(
-            f"Got settings {', '.join(unknown)} for {path}; choose from those of AtariActor, or "
-            "set them in the factory."
-        )
+    _check_settings(path, settings)
     defaults: dict[str, Any] = {"lifetime": "game", "tile": None, "graded": False}
     wanted = {key: settings.get(key, default) for key, default in defaults.items()}
     taken = inspect.signature(factory).parameters
@@ -101,6 +97,17 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
                 )
         layer = layer.env
     return env
+
+
+def _check_settings(world: str, settings: dict[str, Any]) -> None:
+    """Refuse settings that no actor has."""
+    known = [*inspect.signature(AtariActor).parameters][1:]
+    unknown = sorted(settings.keys() - set(known))
+    if unknown:
+        raise ValueError(
+            f"Got settings {', '.join(unknown)} for {world}; choose from {', '.join(known)} "
+            "(rewards are mixed by the learner, and a factory of your own has its own settings)."
+        )
 
 
 def make_vec(

@@ -64,6 +64,8 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             raise ValueError("Got no environments; a pool needs at least one actor.")
         if workers is not None and workers < 0:
             raise ValueError(f"Got {workers} workers; give 0 (in this process) or more.")
+        if seed < 0:
+            raise ValueError(f"Got seed {seed}; give a whole number from 0 up.")
         workers = min(cores() if workers is None else workers, len(factories))
         sample = factories[0]()
         self.single_observation_space = sample.observation_space
@@ -80,7 +82,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self._copy = copy
         self._stepping = False
         self._started = False
-        self._steps = 0  # of a pool whose workers help each other
+        self._steps = 0  # that workers have taken
         self._workers: list[Process] = []
         self._any_answer = select.poll()
         self._shares: list[slice] = []  # the seats of each worker
@@ -95,18 +97,20 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         total, spaces = self.num_envs, self._spaces
         layout = HelpingArrays if helping else PoolArrays
         memory_fd = shared_memory(layout(total, spaces, None).size)
-        tickets = Tickets(workers) if helping else None
-        pipes = tickets.descriptors if tickets is not None else ()
+        tickets: Tickets | None = None
         try:
+            if helping:
+                tickets = Tickets(workers)
+            pipes = tickets.descriptors if tickets is not None else ()
             self._arrays = layout(total, spaces, mmap.mmap(memory_fd, 0))
             edges = [round(total * k / workers) for k in range(workers + 1)]
             for k, (first, end) in enumerate(itertools.pairwise(edges)):
                 actors = range(self.first_actor + first, self.first_actor + end)
                 name = f"Worker {k} (actors {actors[0]} to {actors[-1]})"
-                order = list(factories[first:end]), first, total, spaces, k, workers, tickets
+                order = list(factories[first:end]), first, total, spaces, k, tickets
                 looks = workers < cores()
                 self._workers.append(
-                    Process(name, memory_fd, looks, build_seats, *order, pipes=pipes)
+                    Process(name, memory_fd, looks, build_seats, *order, keep_open=pipes)
                 )
                 self._any_answer.register(self._workers[-1].line, select.POLLIN)
                 self._shares.append(slice(first, end))
@@ -201,12 +205,11 @@ class ActorPool(VectorEnv[Any, Any, Any]):
     def _wait_for_frames(self) -> None:
         """A worker that has answered may still be drawing a frame of another."""
         arrays = self._arrays
-        if not isinstance(arrays, HelpingArrays):
-            return
         self._steps += 1
-        while (arrays.drawn != self._steps).any():
-            for descriptor, _ in self._any_answer.poll(0):  # nothing is asked, so one is gone
-                next(w for w in self._workers if w.line.fileno() == descriptor).answer()
+        while isinstance(arrays, HelpingArrays) and (arrays.drawn != self._steps).any():
+            for worker in self._workers:
+                if worker.line.has_news():  # nothing was asked, so it is gone
+                    worker.answer()
             os.sched_yield()
 
     def step(

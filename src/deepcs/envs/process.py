@@ -83,13 +83,12 @@ class Process:
         looks: bool,
         build: Callable[..., Any],
         *args: Any,
-        pipes: Sequence[int] = (),
+        keep_open: Sequence[int] = (),
     ) -> None:
         """`build(memory, *args)` makes, over there, the object that obeys; name: for messages.
 
-        pipes: file descriptors that stay open there, under the same numbers.
-
-        looks: wait for answers awake, for which there must be a core to spare.
+        looks: wait for answers awake, for which there must be a core to spare. keep_open: file
+        descriptors that stay open there, under the same numbers.
         """
         import cloudpickle  # pickles functions of a notebook or a script by value
 
@@ -104,7 +103,7 @@ class Process:
         try:
             self.popen = subprocess.Popen(
                 [sys.executable, "-m", "deepcs.envs.process", str(theirs.fileno()), str(memory_fd)],
-                pass_fds=(theirs.fileno(), memory_fd, *pipes),
+                pass_fds=(theirs.fileno(), memory_fd, *keep_open),
                 env=environment,
             )
         finally:

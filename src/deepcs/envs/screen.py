@@ -13,6 +13,7 @@ import numpy as np
 HEIGHT, WIDTH = 210, 160  # the emulator's screen
 PAIR = (2, HEIGHT, WIDTH)  # the screens that a frame is made of, uint8, in colours
 SIZE = 84  # pixels across and down of a frame
+STACK = 4  # frames that the network sees
 BAND, SHRUNK = 5, 2  # 5 rows of the screen make 2 of the frame, and no other row has a part in them
 BAND_WORDS = BAND * WIDTH // 8  # of 8 pixels, which are compared at once
 NOTHING = 1  # no colour is odd, so that every row differs from a screen of these
@@ -51,3 +52,10 @@ def shrink(pair: np.ndarray, shown: np.ndarray, frame: np.ndarray) -> None:
     grey = cv2.max(cv2.LUT(both[0], GREY), cv2.LUT(both[1], GREY))
     part = frame[SHRUNK * first : SHRUNK * end]
     cv2.resize(grey, (SIZE, len(part)), dst=part, interpolation=cv2.INTER_AREA)
+
+
+def push_frame(observation: np.ndarray, pair: np.ndarray, shown: np.ndarray) -> None:
+    """Push the frame of a pair of screens into the stack, whose newest is that of `shown`."""
+    for older in range(STACK - 1):  # one by one: a copy onto itself takes a detour
+        observation[older] = observation[older + 1]
+    shrink(pair, shown, observation[STACK - 1])

@@ -61,7 +61,7 @@ class PoolArrays:
     def __init__(self, seats: int, spaces: Spaces, memory: mmap.mmap | None) -> None:
         """`memory`: shared, of `PoolArrays.size` bytes; None: ordinary arrays."""
         self._memory = memory
-        self._offset = 0
+        self.size = 0
         self.actions = self._array((seats, *action_shape(spaces.action)), spaces.action.dtype)
         self.rewards = self._array((seats,), np.float64)
         self.intrinsic = self._array((seats,), np.float64)
@@ -75,12 +75,11 @@ class PoolArrays:
             name: self._array((seats, *box.shape), box.dtype)
             for name, box in observation_boxes(spaces.observation).items()
         }
-        self.size = self._offset
 
     def _array(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        offset = -(-self._offset // 64) * 64  # own cache lines
+        offset = -(-self.size // 64) * 64  # own cache lines
         length = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        self._offset = offset + length
+        self.size = offset + length
         if self._memory is None:
             return np.zeros(shape, dtype)
         raw = np.frombuffer(self._memory, np.uint8, length, offset)

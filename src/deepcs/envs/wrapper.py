@@ -39,7 +39,10 @@ HOW_TO_LOCATE = (
 
 
 def image_layout(space: gymnasium.Space[Any]) -> Layout | None:
-    """How an image observation is laid out; None: not an image."""
+    """How an image observation is laid out; None: not an image.
+
+    One of three dimensions is (channels, height, width) if its first is smaller than its last.
+    """
     if not isinstance(space, Box) or space.dtype != np.uint8:
         return None
     if len(space.shape) == 2:
@@ -73,7 +76,8 @@ class CuriosityWrapper(
     the rooms of the game so far.
 
     Positions count once per step of the environment it wraps, so put it outside of frame
-    skipping. Episodes that end with each life do not disturb it, inside or outside: a game starts
+    skipping. Put it outside, too, of what makes frames grey or clips rewards, as Stable-Baselines3's
+    AtariWrapper does both; inside, pass grid=False and mix=False. Episodes that end with each life do not disturb it, inside or outside: a game starts
     when the emulator says so. A reset() that does not start a game pays nothing, and what it
     reached is paid by the next step. Where there is no emulator, each reset() starts a game.
 
@@ -125,6 +129,8 @@ class CuriosityWrapper(
             shape=shape,
         )
         super().__init__(env)
+        if bounds is not None and not isinstance(bounds, Bounds):
+            raise ValueError(f"Got bounds {bounds!r}; give deepcs.Bounds(x, y, width, height).")
         self.locate = locate
         self.mix = mix
         self.grid = grid

@@ -67,7 +67,8 @@ class RunConfig:
     a2c: A2CSettings = field(default_factory=A2CSettings)
     """A2C's numbers"""
     acktr: ACKTRSettings = field(default_factory=ACKTRSettings)
-    """ACKTR's numbers"""
+    """ACKTR's numbers; thrifty, nearly twice as fast: statistics_every 8, refresh_large_every 100,
+    tolerance 0.01"""
     shards: int = 0
     """parts of the batch whose gradients are computed apart, then added; 0: chosen, one per core"""
     threads: int = 1
@@ -75,7 +76,7 @@ class RunConfig:
     device: str = "auto"
     """cpu, cuda, or auto: cuda if there is one"""
     log_every: Count = 8_000
-    """steps between rows of curve.csv (100 updates, as in Baselines)"""
+    """steps between rows of curve.csv (100 updates of A2C, as in Baselines)"""
     checkpoint_every: Count = 0
     """steps between checkpoints; 0: about ten minutes' worth"""
     milestone_every: Count = 10_000_000

@@ -35,6 +35,12 @@ class Rollout:
     """in order of time, then of actor"""
 
 
+def check_workers(workers: int | None) -> None:
+    """Raise ValueError if there cannot be so many."""
+    if workers is not None and workers < 0:
+        raise ValueError(f"Got {workers} workers; give a whole number from 0 (chosen) up.")
+
+
 class Learner:
     """Rolls out, updates, freezes and thaws.
 
@@ -44,8 +50,7 @@ class Learner:
     """
 
     def __init__(self, config: RunConfig, workers: int | None = None) -> None:
-        if workers is not None and workers < 0:
-            raise ValueError(f"Got {workers} workers; give a whole number from 0 (chosen) up.")
+        check_workers(workers)
         self.config = config
         world = look_at_world(config)
         workers = workers or min(config.shards, cores())

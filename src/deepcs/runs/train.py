@@ -15,7 +15,7 @@ from deepcs.envs.process import WorkerError
 from deepcs.runs.checkpoint import clear_unfinished, newest_checkpoint
 from deepcs.runs.config import RunConfig, versions
 from deepcs.runs.folder import RunError, RunFolder, Segment
-from deepcs.runs.learner import DivergedError, Learner
+from deepcs.runs.learner import DivergedError, Learner, check_workers
 from deepcs.runs.lease import Lease, LeaseLostError, Terms
 from deepcs.runs.loop import Logs, Run, Stop
 from deepcs.runs.progress import Display, Silence, Status
@@ -62,11 +62,12 @@ def train(
     ValueError (also RunError) for what cannot be done as asked, StoppedError when the run had to
     stop.
     """
+    check_workers(workers)  # before anything is written, as all that can be refused
     chosen_shards = config.shards
     config = config.resolved()
     folder = RunFolder(out)
     if not folder.holds_run:
-        look_at_world(config)  # refuses what cannot be trained in before anything is written
+        look_at_world(config)  # refuses what cannot be trained in
         if folder.path.is_dir() and not BEFORE_CONFIG.issuperset(os.listdir(folder.path)):
             raise RunError(
                 f"{folder.path} holds files that are not a run's; give an empty or new --out."
