@@ -122,6 +122,7 @@ def test_train_resume_evaluate_and_record_follow_each_other(tmp_path: Path) -> N
     ("arguments", "words"),
     [
         (["train", "KeyHallway", "--steps", "0"], "Got steps 0"),
+        (["train", "KeyHallway", "--workers", "-1"], "Got -1 workers"),
         (["train", "KeyHallway", "--treatment", "deep"], "the nearest is deepcs"),
         (["train", "KeyHallway", "--protocol", "x"], "choose one of paper, machado"),
         (["train", "KeyHalway"], "the nearest is KeyHallway"),
@@ -132,11 +133,17 @@ def test_train_resume_evaluate_and_record_follow_each_other(tmp_path: Path) -> N
     ],
 )
 def test_a_command_that_cannot_be_done_says_so_in_one_line(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as exited:
         main(arguments)
     error = capsys.readouterr().err
     assert exited.value.code == 2
     assert words in error
     assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())

@@ -265,6 +265,12 @@ def test_empty_bounds_are_refused() -> None:
         Bounds(0, 0, 0, 5)
 
 
+@pytest.mark.parametrize("width", [9.5, float("nan"), "9"])
+def test_bounds_of_fractions_are_refused(width: object) -> None:
+    with pytest.raises(ValueError, match=r"^Got bounds \(0, 0, .*; give .* whole raw units\.$"):
+        Bounds(0, 0, width, 5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("position", [(9, 20), (60, 20), (10, 19), (10, 50)])
 def test_a_position_outside_is_refused_when_clamping_is_off(position: tuple[int, int]) -> None:
     grid = CuriosityGrid(SMALL, clamp=False)

@@ -172,6 +172,8 @@ def test_an_environment_of_ones_own_is_found_by_module_and_factory(tmp_path):
         (lambda: deepcs.make_vec("Montezumas Rewenge"), "nearest is MontezumaRevenge"),
         (lambda: deepcs.make_vec("Freeway", num_envs=0), "at least one actor"),
         (lambda: deepcs.make_vec("Freeway", workers=-1), "-1 workers"),
+        (lambda: deepcs.make_vec("Freeway", seed=-1), "Got seed -1"),
+        (lambda: deepcs.make_vec("Freeway", weight=0.5), "weight for Freeway; choose from proto"),
         (lambda: deepcs.make_vec("Freeway", protocol="x"), "choose one of paper, machado"),
         (lambda: deepcs.make_vec("Freeway", grid="x"), "plane, stacked, none"),
         (lambda: deepcs.make_vec("nowhere:make"), "module:factory"),

@@ -26,8 +26,8 @@ VIEW = 21  # tiles across the plane, the player's tile in the middle
 class UnboundedGrid(Lives):
     """Tiles touched in this life, in a world whose size is not known.
 
-    What an environment needs of a CuriosityGrid. With no bounds to draw in, the plane is a map of VIEW x VIEW
-    tiles around the player.
+    It has what an environment needs of a CuriosityGrid. With no bounds to draw in, the plane is a
+    map of VIEW x VIEW tiles around the player.
     """
 
     centred = True

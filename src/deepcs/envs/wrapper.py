@@ -76,10 +76,12 @@ class CuriosityWrapper(
     the rooms of the game so far.
 
     Positions count once per step of the environment it wraps, so put it outside of frame
-    skipping. Put it outside, too, of what makes frames grey or clips rewards, as Stable-Baselines3's
-    AtariWrapper does both; inside, pass grid=False and mix=False. Episodes that end with each life do not disturb it, inside or outside: a game starts
-    when the emulator says so. A reset() that does not start a game pays nothing, and what it
-    reached is paid by the next step. Where there is no emulator, each reset() starts a game.
+    skipping, and of what makes frames grey or clips rewards: Stable-Baselines3's AtariWrapper
+    does all three (inside it, pass grid=False here and clip_reward=False there).
+
+    Episodes that end with each life do not disturb it, inside or outside: a game starts when the
+    emulator says so. A reset() that does not start a game pays nothing, and what it reached is
+    paid by the next step. Where there is no emulator, each reset() starts a game.
 
     >>> env = CuriosityWrapper(gymnasium.make("ALE/MontezumaRevenge-v5"))
     >>> observation, info = env.reset()
