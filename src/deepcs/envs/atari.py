@@ -6,7 +6,6 @@ grey, 84x84 by area, a stack of 4. To which comes the plane of the curiosity gri
 
 from __future__ import annotations
 
-import threading
 import zlib
 from collections import Counter
 from typing import Any, Literal, get_args
@@ -27,7 +26,7 @@ from deepcs.curiosity.snapshot import (
 )
 from deepcs.curiosity.tracker import Tracker
 from deepcs.envs.protocol import protocol as find_protocol
-from deepcs.envs.screen import NOTHING, PAIR, SIZE, STACK, push_frame
+from deepcs.envs.screen import NOTHING, PAIR, SCRATCH, SIZE, STACK, push_frame
 
 GridInput = Literal["plane", "stacked", "none"]
 GRID_INPUTS: tuple[GridInput, ...] = get_args(GridInput)
@@ -39,16 +38,6 @@ SNAPSHOT_KEYS = (
 )
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
-
-
-class Scratch(threading.local):
-    """Room for the last two screens: one for all actors of a thread, so that it stays in cache."""
-
-    def __init__(self) -> None:
-        self.pair = np.zeros(PAIR, np.uint8)
-
-
-SCRATCH = Scratch()
 
 
 class AtariActor(gymnasium.Env[np.ndarray, np.int64]):

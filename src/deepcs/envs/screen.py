@@ -7,6 +7,8 @@ are looked up, maximised and shrunk, with the same result to the bit as for whol
 
 from __future__ import annotations
 
+import threading
+
 import cv2
 import numpy as np
 
@@ -29,6 +31,16 @@ GREYS = bytes.fromhex(
 GREY = np.frombuffer(GREYS, np.uint8).repeat(2)
 
 cv2.setNumThreads(0)  # actors run one per core already
+
+
+class Scratch(threading.local):
+    """Room for the last two screens: one for all actors of a thread, so that it stays in cache."""
+
+    def __init__(self) -> None:
+        self.pair = np.zeros(PAIR, np.uint8)
+
+
+SCRATCH = Scratch()
 
 
 def shrink(pair: np.ndarray, shown: np.ndarray, frame: np.ndarray) -> None:
