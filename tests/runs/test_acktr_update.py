@@ -20,6 +20,7 @@ SETTINGS = ACKTRSettings(
     statistics_every=2,
     refresh_every=3,
     refresh_large_every=3,
+    tolerance=0.0,
     schedule="constant",
 )
 LAYERS = ("conv", "fc", "policy", "value")

@@ -61,8 +61,8 @@ class ACKTRSettings:
     """updates from one decomposition of the factors to the next (Baselines: as soon as it can)"""
     refresh_large_every: int = 50
     """the same for factors of more than 1,024 rows, which take seconds"""
-    tolerance: float = 0.0
-    """share of the damping below which curvature counts as none: saves rotations (ours)"""
+    tolerance: float = 0.01
+    """share of the damping below which curvature counts as none: saves rotations (ours; 0: none)"""
 
     def is_cold(self, update: int) -> bool:
         return update < self.cold_updates
@@ -76,7 +76,7 @@ class ACKTRSettings:
         return not self.is_cold(update) and (update - self.cold_updates) % every == 0
 
 
-THRIFTY = ACKTRSettings(statistics_every=8, refresh_large_every=100, tolerance=0.01)
+THRIFTY = ACKTRSettings(statistics_every=8, refresh_large_every=100)
 """Nearly twice as fast: curvature from every eighth update, the largest factor half as often."""
 
 

@@ -67,8 +67,7 @@ class RunConfig:
     a2c: A2CSettings = field(default_factory=A2CSettings)
     """A2C's numbers"""
     acktr: ACKTRSettings = field(default_factory=ACKTRSettings)
-    """ACKTR's numbers; thrifty, nearly twice as fast: statistics_every 8, refresh_large_every 100,
-    tolerance 0.01"""
+    """ACKTR's numbers; for the thrifty ones set statistics_every 8 and refresh_large_every 100"""
     shards: int = 0
     """parts of the batch whose gradients are computed apart, then added; 0: chosen, one per core"""
     threads: int = 1
