@@ -21,7 +21,7 @@ from deepcs.agents.kfac import Bases, Statistics, bases_numbers, factor_sides, s
 from deepcs.agents.layers import Layer
 from deepcs.agents.network import Network
 
-LARGE = 1_024  # rows of a factor, from which on a decomposition takes long
+LARGE = 1_024  # rows of a factor, from which on decompositions and rotations take long
 FISHER_NOISE = 1  # Philox's second key: the actions' noise has 0
 
 
@@ -60,9 +60,9 @@ class ACKTRSettings:
     refresh_every: int = 10
     """updates from one decomposition of the factors to the next (Baselines: as soon as it can)"""
     refresh_large_every: int = 50
-    """the same for factors of more than 1,024 rows, which take seconds"""
+    """the same for factors of 1,024 rows or more, which take seconds"""
     tolerance: float = 0.01
-    """share of the damping below which curvature counts as none: saves rotations (ours; 0: none)"""
+    """share of the damping below which curvature of such factors counts as none (ours)"""
 
     def is_cold(self, update: int) -> bool:
         return update < self.cold_updates
@@ -72,7 +72,7 @@ class ACKTRSettings:
 
     def refreshes(self, update: int, side: int) -> bool:
         """Whether factors of this many rows are decomposed before this update."""
-        every = self.refresh_large_every if side > LARGE else self.refresh_every
+        every = self.refresh_large_every if side >= LARGE else self.refresh_every
         return not self.is_cold(update) and (update - self.cold_updates) % every == 0
 
 
@@ -179,7 +179,7 @@ class ACKTR:
         """The first half of the natural gradient, in this shard's rows."""
         settings = self.settings
         rotated = self.bases.rotate(
-            self._gradients, self._rows, settings.damping, settings.tolerance
+            self._gradients, self._rows, settings.damping, settings.tolerance, LARGE
         )
         self._write(rotated, self._rotated)
 
@@ -229,7 +229,7 @@ def deal(sides: Sequence[int], shards: int) -> list[list[int]]:
     order = sorted(range(len(sides)), key=lambda k: -sides[k])
     for large in (True, False):
         work = [0] * shards
-        for which in (k for k in order if (sides[k] > LARGE) == large):
+        for which in (k for k in order if (sides[k] >= LARGE) == large):
             shard = work.index(min(work))
             shares[shard].append(which)
             work[shard] += sides[which] ** 3
