@@ -60,7 +60,7 @@ class ACKTRSettings:
     refresh_every: int = 10
     """updates from one decomposition of the factors to the next (Baselines: as soon as it can)"""
     refresh_large_every: int = 50
-    """the same for factors of 1,024 rows or more, which take seconds"""
+    """the same for factors of more than 1,024 rows, which take seconds"""
     tolerance: float = 0.01
     """share of the damping below which curvature of such factors counts as none (ours)"""
 
@@ -72,7 +72,7 @@ class ACKTRSettings:
 
     def refreshes(self, update: int, side: int) -> bool:
         """Whether factors of this many rows are decomposed before this update."""
-        every = self.refresh_large_every if side >= LARGE else self.refresh_every
+        every = self.refresh_large_every if side > LARGE else self.refresh_every
         return not self.is_cold(update) and (update - self.cold_updates) % every == 0
 
 
@@ -229,7 +229,7 @@ def deal(sides: Sequence[int], shards: int) -> list[list[int]]:
     order = sorted(range(len(sides)), key=lambda k: -sides[k])
     for large in (True, False):
         work = [0] * shards
-        for which in (k for k in order if (sides[k] >= LARGE) == large):
+        for which in (k for k in order if (sides[k] > LARGE) == large):
             shard = work.index(min(work))
             shares[shard].append(which)
             work[shard] += sides[which] ** 3

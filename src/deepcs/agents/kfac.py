@@ -118,14 +118,14 @@ class Bases:
         rows: Sequence[slice],
         damping: float,
         tolerance: float = 0.0,
-        tolerant_from: int = 0,
+        tolerant_above: int = 0,
     ) -> list[tuple[Tensor, Tensor]]:
         """The first half of the natural gradient: Z = [(Q_Gᵀ dW Q_A) / (e_G e_Aᵀ + λ)] Q_Aᵀ.
 
         matrices: each layer's dW (out, in) and d_bias (out,), whole. rows: those of Z to work out;
         each depends on no other, so shards may share the work. tolerance: curvature below this
         share of λ counts as none, which leaves fewer directions to rotate into; of layers with
-        this many inputs or more. Returns the rows for each layer.
+        more inputs than `tolerant_above`. Returns the rows for each layer.
         """
         rotated = []
         factor = 0
@@ -133,7 +133,7 @@ class Bases:
             bias = factor + 2 if isinstance(layer.spec, Conv) else factor + 1
             e_a, e_g = self.values[factor], self.values[factor + 1]
             largest = e_a * e_g.max()  # of each input direction; ascending
-            flat = int((largest < tolerance * damping).sum()) if len(e_a) >= tolerant_from else 0
+            flat = int((largest < tolerance * damping).sum()) if len(e_a) > tolerant_above else 0
             weight = divide(
                 self.vectors[factor + 1][:, some].t() @ d_weight,
                 torch.outer(e_g[some], e_a[flat:]),
