@@ -98,7 +98,7 @@ def test_a_study_of_another_format_is_refused(folder: StudyFolder) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "dmeo"], "Got study 'dmeo'; the nearest is demo."),
+        (["run", "dmeo"], "Got study 'dmeo'; the nearest is demo: choose"),
         (["run", "demo", "--at-once", "0"], "Got --at-once 0; give a whole number from 1 up"),
         (["run", "demo", "--lease-seconds", "0"], "Got --lease-seconds 0.0; give more than 0"),
         (["run", "demo", "--cpus-per-run", "0"], "give at least 1, 0 and 0"),
