@@ -21,7 +21,7 @@ from deepcs.agents.kfac import Bases, Statistics, bases_numbers, factor_sides, s
 from deepcs.agents.layers import Layer
 from deepcs.agents.network import Network
 
-LARGE = 1_024  # rows of a factor, from which on decompositions and rotations take long
+LARGE = 1_024  # rows of a factor, above which decompositions and rotations take long
 FISHER_NOISE = 1  # Philox's second key: the actions' noise has 0
 
 
@@ -62,7 +62,7 @@ class ACKTRSettings:
     refresh_large_every: int = 50
     """the same for factors of more than 1,024 rows, which take seconds"""
     tolerance: float = 0.01
-    """share of the damping below which curvature of such factors counts as none (ours)"""
+    """share of the damping below which curvature in factors that large counts as none (ours)"""
 
     def is_cold(self, update: int) -> bool:
         return update < self.cold_updates
