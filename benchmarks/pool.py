@@ -26,8 +26,8 @@ from rich.table import Table
 
 import deepcs
 from deepcs.envs.atari import AtariActor
-from deepcs.envs.process import Process, shared_memory
 from deepcs.envs.screen import NOTHING, PAIR, shrink
+from deepcs.system.process import Process, shared_memory
 
 GAME = "MontezumaRevenge"
 ACTIONS = 18

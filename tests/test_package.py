@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium
 import pytest
@@ -11,7 +13,7 @@ import pytest
 import deepcs
 from deepcs.envs.mazes import MAZES
 
-LAYERS = ("curiosity", "envs", "agents", "runs", "studies")
+LAYERS = ("system", "curiosity", "envs", "agents", "runs", "studies", "film", "analysis", "cli")
 
 
 @pytest.mark.parametrize("name", deepcs.__all__)
@@ -41,13 +43,42 @@ def test_every_maze_is_known_to_gymnasium() -> None:
     assert known == {f"deepcs/{name}-v0" for name in MAZES}
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-def test_a_layer_imports_nothing_of_the_layers_above_it(layer: str) -> None:
-    above = LAYERS[LAYERS.index(layer) + 1 :]
+SOURCE = Path(deepcs.__file__).parent
+MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
+
+
+def imported(module: Path) -> set[str]:
+    """Names under deepcs that a file imports anywhere, at its top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse((SOURCE / module).read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.removeprefix("deepcs.") for name in found if name.startswith("deepcs.")}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_a_module_imports_nothing_of_the_layers_above_it(module: Path) -> None:
+    layers = {name.split(".")[0] for name in imported(module)}
+    if len(module.parts) == 1:  # the package itself stands on all layers, and is imported by none
+        assert layers <= set(LAYERS)
+        return
+    assert module.parts[0] in LAYERS, f"{module} is in no layer"
+    below = LAYERS[: LAYERS.index(module.parts[0]) + 1]
+    assert layers <= set(below), f"{module} imports {layers - set(below)}"
+
+
+def test_the_curiosity_layer_needs_nothing_but_numpy() -> None:
+    heavy = {"torch", "ale_py", "cv2", "scipy", "gymnasium"}
     code = (
-        "import sys, pkgutil, importlib, deepcs.{} as package\n"
+        "import sys, types\n"
+        "bare = sys.modules['deepcs'] = types.ModuleType('deepcs')\n"
+        f"bare.__path__ = [{str(SOURCE)!r}]\n"
+        "import pkgutil, importlib, deepcs.curiosity as package\n"
         "for m in pkgutil.iter_modules(package.__path__):\n"
         "    importlib.import_module(package.__name__ + '.' + m.name)\n"
-        "print(*(name for name in sys.modules if name.startswith({!r})))"
-    ).format(layer, tuple(f"deepcs.{name}." for name in above))
+        f"print(*{heavy} & set(sys.modules))"
+    )
     assert python(code) == ""

@@ -24,7 +24,7 @@ from deepcs.analysis.style import (
     spaced,
     styled,
 )
-from deepcs.runs.words import Count
+from deepcs.runs.counts import Count
 
 COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 PANELS = {"score": "score", "intrinsic": "intrinsic reward"}  # of a game

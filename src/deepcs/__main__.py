@@ -1,5 +1,5 @@
 """`python -m deepcs` is `deepcs`."""
 
-from deepcs.cli import main
+from deepcs.cli.main import main
 
 main()

@@ -17,7 +17,7 @@ from deepcs.analysis.map_figures import draw_visits, extent_of, map_figures, roo
 from deepcs.analysis.room_figures import draw_rooms, draw_ways_out, explored, way_out
 from deepcs.analysis.style import HEAT
 from deepcs.curiosity.grid import Tile
-from deepcs.runs import pyramid
+from deepcs.film import pyramid
 from deepcs.runs.config import RunConfig
 
 MONTEZUMA = RunConfig("MontezumaRevenge", steps=STEPS).resolved()

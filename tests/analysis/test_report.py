@@ -17,8 +17,8 @@ from PIL import Image
 from deepcs.analysis import report
 from deepcs.analysis.groups import collect
 from deepcs.analysis.report import make_report
-from deepcs.cli import main
-from deepcs.report_command import Report
+from deepcs.cli.main import main
+from deepcs.cli.report import Report
 from deepcs.runs.folder import RunError
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.folder import StudyFolder

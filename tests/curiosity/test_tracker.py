@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcs import Position, game
-from deepcs.curiosity.snapshot import SnapshotError
 from deepcs.curiosity.tracker import PATIENCE, Tracker
+from deepcs.system.snapshot import SnapshotError
 
 samples = st.lists(
     st.one_of(

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import digest, play_on, steps
 
-from deepcs.curiosity.snapshot import SnapshotError, from_arrays, to_arrays
 from deepcs.envs.atari import AtariActor
+from deepcs.system.snapshot import SnapshotError, from_arrays, to_arrays
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ import json, sys
 import numpy as np
 sys.path.insert(0, sys.argv[2])
 from playing import digest, play_on
-from deepcs.curiosity.snapshot import from_arrays
+from deepcs.system.snapshot import from_arrays
 from deepcs.envs.atari import AtariActor
 with np.load(sys.argv[1]) as saved:
     arrays = {name: saved[name] for name in saved.files}

@@ -16,8 +16,8 @@ import deepcs
 from deepcs.envs import helping
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.helping import HelpingArrays, HelpingSeats, Tickets
-from deepcs.envs.process import WorkerError
 from deepcs.envs.seats import PoolArrays, Seats, Spaces
+from deepcs.system.process import WorkerError
 
 SEATS = 4
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from playing import assert_same, play_pool
 
 import deepcs
-from deepcs.curiosity.snapshot import SnapshotError
 from deepcs.envs.make import make_actor
+from deepcs.system.snapshot import SnapshotError
 
 WORLDS = ["MontezumaRevenge", "Amidar", "Tutankham", "Venture", "KeyHallway"]
 STEPS = {"KeyHallway": 200}  # so many that games end on the way

@@ -16,7 +16,7 @@ import pytest
 from playing import play_pool
 
 import deepcs
-from deepcs.envs.process import WorkerError
+from deepcs.system.process import WorkerError
 
 
 def pool_memories(pid):

@@ -23,10 +23,10 @@ from stable_baselines3.common.atari_wrappers import AtariWrapper
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from deepcs import Bounds, CuriosityGrid, Position, UnboundedGrid
-from deepcs.curiosity.snapshot import SnapshotError
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.mazes import KeyHallway
 from deepcs.envs.wrapper import CuriosityWrapper
+from deepcs.system.snapshot import SnapshotError
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden.json"
 

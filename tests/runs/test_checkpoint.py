@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trainee import assert_same_run
 
-from deepcs.curiosity.snapshot import SnapshotError
 from deepcs.runs.checkpoint import (
     FILES,
     MANIFEST,
@@ -27,12 +26,13 @@ from deepcs.runs.checkpoint import (
     newest_checkpoint,
     prune_checkpoints,
     save_checkpoint,
-    write_whole,
 )
 from deepcs.runs.config import RunConfig
 from deepcs.runs.load import load_agent
 from deepcs.runs.progress import Silence
 from deepcs.runs.train import resume, train
+from deepcs.system.files import write_whole
+from deepcs.system.snapshot import SnapshotError
 
 HALLWAY = RunConfig("KeyHallway", steps=400, actors=2, log_every=70, checkpoint_every=200)
 ALL_FILES = [*FILES, MANIFEST]
@@ -219,7 +219,7 @@ REWRITE = """
 import sys
 from itertools import cycle
 from pathlib import Path
-from deepcs.runs.checkpoint import write_whole
+from deepcs.system.files import write_whole
 for letter in cycle(b"ab"):
     write_whole(Path(sys.argv[1]), bytes([letter]) * 300_000)
 """

@@ -17,7 +17,6 @@ from test_checkpoint import Listener
 from trainee import assert_same_run
 
 from deepcs.agents.a2c import A2CSettings
-from deepcs.curiosity.snapshot import SnapshotError
 from deepcs.runs.checkpoint import checkpoint_steps
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import (
@@ -32,6 +31,7 @@ from deepcs.runs.folder import (
 )
 from deepcs.runs.load import load_agent, load_run
 from deepcs.runs.train import resume, train
+from deepcs.system.snapshot import SnapshotError
 
 HALLWAY = RunConfig("KeyHallway", steps=400, actors=2, log_every=100, checkpoint_every=200)
 

@@ -19,12 +19,12 @@ from deepcs.runs.checkpoint import (
     checkpoint_steps,
     prune_checkpoints,
     save_checkpoint,
-    write_whole,
 )
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import CsvLog, RunError
 from deepcs.runs.lease import Lease, LeaseHeldError, LeaseLostError, Terms, holder, is_leased
 from deepcs.runs.train import resume, train
+from deepcs.system.files import write_whole
 
 BRIEF = Terms(seconds=0.1)
 HALLWAY = RunConfig(
@@ -49,7 +49,7 @@ def test_a_lease_that_is_held_is_refused_with_its_owner(tmp_path: Path) -> None:
 def test_a_released_lease_is_free_at_once_and_its_number_is_not_used_again(tmp_path: Path) -> None:
     Lease(tmp_path, Terms()).release()
     assert holder(tmp_path) is None
-    assert Lease(tmp_path, Terms()).desk == tmp_path / "lease" / "2"
+    assert Lease(tmp_path, Terms()).staging == tmp_path / "lease" / "2"
     assert holder(tmp_path) is not None
 
 
@@ -137,25 +137,25 @@ def test_nothing_that_a_former_owner_still_does_changes_the_run(tmp_path: Path) 
         return Checkpoint(step, {"w": np.zeros(3)}, {"w": np.zeros(3)}, None, {})
 
     former = overdue(tmp_path)
-    old_log = CsvLog(tmp_path / "log.csv", ("a",), None, former.desk)
+    old_log = CsvLog(tmp_path / "log.csv", ("a",), None, former.staging)
     old_log.append({"a": 1})
     length = old_log.sync()
-    write_whole(tmp_path / "config.json", b"old", former.desk)
-    save_checkpoint(checkpoints, checkpoint(10), former.desk)
+    write_whole(tmp_path / "config.json", b"old", former.staging)
+    save_checkpoint(checkpoints, checkpoint(10), former.staging)
 
     now = Lease(tmp_path, Terms())
-    log = CsvLog(tmp_path / "log.csv", ("a",), length, now.desk)
+    log = CsvLog(tmp_path / "log.csv", ("a",), length, now.staging)
     log.append({"a": 2})
     log.sync()
-    write_whole(tmp_path / "config.json", b"new", now.desk)
-    save_checkpoint(checkpoints, checkpoint(20), now.desk)
+    write_whole(tmp_path / "config.json", b"new", now.staging)
+    save_checkpoint(checkpoints, checkpoint(20), now.staging)
 
     for late in (
-        lambda: write_whole(tmp_path / "config.json", b"late", former.desk),
-        lambda: save_checkpoint(checkpoints, checkpoint(20), former.desk),
-        lambda: save_checkpoint(checkpoints, checkpoint(30), former.desk),
-        lambda: prune_checkpoints(checkpoints, 10, 1, 1_000, former.desk),
-        lambda: CsvLog(tmp_path / "log.csv", ("a",), None, former.desk),
+        lambda: write_whole(tmp_path / "config.json", b"late", former.staging),
+        lambda: save_checkpoint(checkpoints, checkpoint(20), former.staging),
+        lambda: save_checkpoint(checkpoints, checkpoint(30), former.staging),
+        lambda: prune_checkpoints(checkpoints, 10, 1, 1_000, former.staging),
+        lambda: CsvLog(tmp_path / "log.csv", ("a",), None, former.staging),
     ):
         with pytest.raises(FileNotFoundError):
             late()

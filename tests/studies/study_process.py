@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 from trainee import PATIENCE
 
+from deepcs.cli.studies import Run
 from deepcs.runs.checkpoint import checkpoint_steps
-from deepcs.study_commands import Run
 
 
 class StudyProcess:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from deepcs.envs.process import cores
 from deepcs.runs.config import RunConfig
 from deepcs.studies.at_once import Measured, runs_at_once
+from deepcs.system.process import cores
 
 
 def test_the_fewest_that_come_close_to_the_fastest_are_best() -> None:

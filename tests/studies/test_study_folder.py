@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deepcs.cli import main
+from deepcs.cli.main import main
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.ray_engine import Cluster

@@ -10,13 +10,13 @@ import pytest
 from study_process import StudyProcess, run_study
 from trainee import assert_same_run
 
+from deepcs.cli.studies import Status
 from deepcs.runs.load import load_run
 from deepcs.runs.train import train
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.status import last_row, look
 from deepcs.studies.study import load_study
-from deepcs.study_commands import Status
 
 # Every checkpoint is a milestone, and so is kept.
 HALLWAY = """

@@ -20,7 +20,7 @@ from deepcs.analysis.style import HEAT, WIDTH, file_name, new_figure, spaced, st
 from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import Room, Tile
-from deepcs.runs import pyramid
+from deepcs.film import pyramid
 from deepcs.runs.folder import room_text
 
 MOST_TICKS = 6  # of the scale

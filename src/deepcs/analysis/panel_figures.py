@@ -19,12 +19,12 @@ from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import CuriosityGrid, Tile
 from deepcs.envs.seats import Env
+from deepcs.film.overlay import draw_grid_over
+from deepcs.film.panels import enlarge_game, is_broad
+from deepcs.film.record import make_world
 from deepcs.runs.evaluate import EVALUATION_SEED
 from deepcs.runs.folder import room_text
 from deepcs.runs.load import Agent
-from deepcs.runs.overlay import draw_grid_over
-from deepcs.runs.record import make_world
-from deepcs.runs.video import enlarge_game, is_broad
 
 MAX_STEPS = 4_500  # five minutes of play
 FRAMES = 4  # raw ones to a step

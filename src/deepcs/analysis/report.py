@@ -44,10 +44,11 @@ from deepcs.analysis.sweep_figures import sweep_figures
 from deepcs.analysis.tables import Table, number_text, save_table, to_csv
 from deepcs.curiosity.games import find_game
 from deepcs.envs.mazes import MAZES
-from deepcs.runs.checkpoint import CheckpointError, write_whole
+from deepcs.film.record import record
+from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.load import load_agent
-from deepcs.runs.record import record
 from deepcs.studies.folder import StudyFolder
+from deepcs.system.files import write_whole
 
 GAMES = 100  # that the best policies are shown by (paper)
 VIDEO_STEPS = 1_800  # two minutes

@@ -14,7 +14,7 @@ from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, counted, named
 from deepcs.analysis.style import FAINT, HEAT, INK, legend_above, new_figure, styled
 from deepcs.analysis.tables import Cell, Column, Table, share_text, words
-from deepcs.runs import pyramid
+from deepcs.film import pyramid
 
 START = 1
 WAYS = {"east": 2, "west": 0}

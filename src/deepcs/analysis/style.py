@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter
 
-from deepcs.runs.checkpoint import write_whole
+from deepcs.system.files import write_whole
 
 INK = "#222222"
 FAINT = "#6b6b6b"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deepcs.runs.checkpoint import write_whole
+from deepcs.system.files import write_whole
 
 Range = tuple[float, float]
 Cell = str | int | float | Range | None

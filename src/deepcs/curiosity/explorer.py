@@ -15,7 +15,7 @@ from deepcs.curiosity.grid import (
     tile_from_json,
     tile_to_json,
 )
-from deepcs.curiosity.snapshot import Snapshot, all_or_nothing, check_same, check_snapshot
+from deepcs.system.snapshot import Snapshot, all_or_nothing, check_same, check_snapshot
 
 
 class Explorer:

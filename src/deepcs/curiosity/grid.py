@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
-from deepcs.curiosity.snapshot import (
+from deepcs.system.snapshot import (
     Snapshot,
     SnapshotError,
     all_or_nothing,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.grid import Position
-from deepcs.curiosity.snapshot import Snapshot, all_or_nothing, check_snapshot
+from deepcs.system.snapshot import Snapshot, all_or_nothing, check_snapshot
 
 JUMP = 8  # raw units in one sample that no walk makes where rooms lead (at most 4 were seen)
 PATIENCE = 100  # samples to wait for a jump; the longest seen, Wizard of Wor's, took 53

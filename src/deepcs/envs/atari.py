@@ -17,16 +17,16 @@ from ale_py import Action, ALEInterface, ALEState, LoggerMode, roms
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.games import game as find
 from deepcs.curiosity.grid import Lifetime, Tile
-from deepcs.curiosity.snapshot import (
+from deepcs.curiosity.tracker import Tracker
+from deepcs.envs.protocol import protocol as find_protocol
+from deepcs.envs.screen import NOTHING, PAIR, SCRATCH, SIZE, STACK, push_frame
+from deepcs.system.snapshot import (
     Snapshot,
     SnapshotError,
     all_or_nothing,
     check_same,
     check_snapshot,
 )
-from deepcs.curiosity.tracker import Tracker
-from deepcs.envs.protocol import protocol as find_protocol
-from deepcs.envs.screen import NOTHING, PAIR, SCRATCH, SIZE, STACK, push_frame
 
 GridInput = Literal["plane", "stacked", "none"]
 GRID_INPUTS: tuple[GridInput, ...] = get_args(GridInput)

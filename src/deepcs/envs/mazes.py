@@ -15,9 +15,9 @@ import numpy as np
 
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.grid import Bounds, CuriosityGrid, Lifetime, Position, Tile
-from deepcs.curiosity.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 from deepcs.envs.maze_map import Cell, MazeMap
 from deepcs.envs.maze_rendering import Scene, draw_scene
+from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 
 Observation = np.ndarray | dict[str, np.ndarray]
 Look = tuple[Cell, bool, tuple[bool, ...]]  # the player's cell, halfway, items taken

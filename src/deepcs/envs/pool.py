@@ -22,9 +22,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from deepcs.curiosity.grid import Tile
-from deepcs.curiosity.snapshot import Snapshot, SnapshotError, check_snapshot
 from deepcs.envs.helping import HelpingArrays, Tickets, build_seats
-from deepcs.envs.process import Process, cores, shared_memory
 from deepcs.envs.seats import (
     Ended,
     EnvFactory,
@@ -33,6 +31,8 @@ from deepcs.envs.seats import (
     Spaces,
     actor_seed,
 )
+from deepcs.system.process import Process, cores, shared_memory
+from deepcs.system.snapshot import Snapshot, SnapshotError, check_snapshot
 
 
 class ActorPool(VectorEnv[Any, Any, Any]):

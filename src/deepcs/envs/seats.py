@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 
 from deepcs.curiosity.grid import Room, Tile
-from deepcs.curiosity.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
+from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 
 Env = gymnasium.Env[Any, Any]
 EnvFactory = Callable[[], Env]

@@ -23,10 +23,10 @@ from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import games
 from deepcs.curiosity.grid import Bounds, Curiosity, CuriosityGrid, Lifetime, Position, Tile
 from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
-from deepcs.curiosity.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 from deepcs.curiosity.tracker import Tracker
 from deepcs.curiosity.unbounded import UnboundedGrid
 from deepcs.envs.lifecycle import Emulator, Env, Lifecycle
+from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 
 Locate = Callable[[Env, Any, dict[str, Any]], Position | None]
 """(wrapped environment, observation, info) -> where the player stands, None: off the board."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-from deepcs.curiosity.snapshot import SnapshotError, from_arrays, to_arrays
+from deepcs.system.files import sync_folder, write_synced
+from deepcs.system.snapshot import SnapshotError, from_arrays, to_arrays
 
 FILES = ("weights.safetensors", "optimizer.safetensors", "actors.safetensors", "state.json")
 MANIFEST = "manifest.json"
@@ -44,36 +44,6 @@ class Checkpoint:
     """a snapshot per actor; None: the environments cannot be frozen"""
     state: dict[str, Any]
     """counters and where the logs stood, as JSON values"""
-
-
-def write_whole(path: Path, content: bytes, desk: Path | None = None) -> None:
-    """Write a file on the desk and rename it into place: a reader sees the old or the new one.
-
-    desk: a folder for what is unfinished, on the same disk; None: beside its place.
-    """
-    beside = (desk or path.parent) / f".{path.name}.new"
-    try:
-        _write(beside, content)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _pack(arrays: dict[str, np.ndarray]) -> bytes:
@@ -100,10 +70,10 @@ def _plain(value: object) -> object:
     )
 
 
-def save_checkpoint(folder: Path, checkpoint: Checkpoint, desk: Path | None = None) -> Path:
+def save_checkpoint(folder: Path, checkpoint: Checkpoint, staging: Path | None = None) -> Path:
     """Write into folder/<step>; a failure half-way leaves all earlier checkpoints as they were.
 
-    desk: as in write_whole.
+    staging: as in write_whole.
     """
     arrays, tree = to_arrays(checkpoint.actors)
     state = {"step": checkpoint.step, "state": checkpoint.state, "actors": tree}
@@ -115,19 +85,19 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, desk: Path | None = No
     }
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     folder.mkdir(parents=True, exist_ok=True)
-    beside = (desk or folder) / f".{checkpoint.step}.new"
+    beside = (staging or folder) / f".{checkpoint.step}.new"
     shutil.rmtree(beside, ignore_errors=True)
     try:
         beside.mkdir()
         for name, content in contents.items():
-            _write(beside / name, content)
-        _write(beside / MANIFEST, json.dumps(hashes).encode())
-        _sync_folder(beside)
+            write_synced(beside / name, content)
+        write_synced(beside / MANIFEST, json.dumps(hashes).encode())
+        sync_folder(beside)
         target = folder / str(checkpoint.step)
         if target.exists():
-            _delete(target, desk)
+            _delete(target, staging)
         beside.rename(target)
-        _sync_folder(folder)
+        sync_folder(folder)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
@@ -194,15 +164,15 @@ def clear_unfinished(folder: Path) -> None:
         shutil.rmtree(path)
 
 
-def _delete(checkpoint: Path, desk: Path | None) -> None:
+def _delete(checkpoint: Path, staging: Path | None) -> None:
     """Take a checkpoint away at once, then delete it."""
-    aside = (desk or checkpoint.parent) / f".{checkpoint.name}.old"
+    aside = (staging or checkpoint.parent) / f".{checkpoint.name}.old"
     checkpoint.rename(aside)
     shutil.rmtree(aside)
 
 
 def prune_checkpoints(
-    folder: Path, newest: int, keep: int, milestone_every: int, desk: Path | None = None
+    folder: Path, newest: int, keep: int, milestone_every: int, staging: Path | None = None
 ) -> None:
     """Delete all but the last `keep` and, of the others, the first past each milestone.
 
@@ -211,7 +181,7 @@ def prune_checkpoints(
     steps = checkpoint_steps(folder)
     for step in steps:
         if step > newest:
-            _delete(folder / str(step), desk)
+            _delete(folder / str(step), staging)
     steps = [step for step in steps if step <= newest]
     kept_milestones: set[int] = set()
     for step in steps[:-keep]:
@@ -219,4 +189,4 @@ def prune_checkpoints(
         if milestone and milestone not in kept_milestones:
             kept_milestones.add(milestone)
         else:
-            _delete(folder / str(step), desk)
+            _delete(folder / str(step), staging)

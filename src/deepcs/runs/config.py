@@ -18,10 +18,10 @@ from deepcs.curiosity.grid import check_tile
 from deepcs.curiosity.reward import Weight, check_weight
 from deepcs.envs.make import world_name
 from deepcs.envs.mazes import MAZES
-from deepcs.envs.process import cores
 from deepcs.envs.protocol import Protocol, protocol
+from deepcs.runs.counts import Count, World
 from deepcs.runs.treatment import Treatment, treatment
-from deepcs.runs.words import Count, World
+from deepcs.system.process import cores
 
 FORMAT = 1  # of the run folder; another number is refused
 LIBRARIES = ("deepcs", "torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from deepcs.envs.seats import GameRecord
-from deepcs.runs.checkpoint import write_whole
 from deepcs.runs.folder import room_text
 from deepcs.runs.load import Agent
+from deepcs.system.files import write_whole
 
 EVALUATION_SEED = 1_000_003  # apart from the seeds that people train with
 ACTORS = 16

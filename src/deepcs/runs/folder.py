@@ -23,9 +23,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from deepcs.curiosity.grid import Room, Tile
-from deepcs.runs.checkpoint import write_whole
 from deepcs.runs.config import FORMAT, RunConfig, from_json, to_json, versions
 from deepcs.runs.lease import Lease, Terms, is_leased
+from deepcs.system.files import write_whole
 
 GAMES_COLUMNS = ("step", "actor", "score", "intrinsic", "tiles", "steps", "rooms")
 CURVE_COLUMNS = (
@@ -88,9 +88,9 @@ class RunFolder:
         self.lease: Lease | None = None
 
     @property
-    def desk(self) -> Path | None:
+    def staging(self) -> Path | None:
         """Where whoever holds the lease makes what is then renamed into place."""
-        return None if self.lease is None else self.lease.desk
+        return None if self.lease is None else self.lease.staging
 
     @property
     def holds_run(self) -> bool:
@@ -141,7 +141,7 @@ class RunFolder:
             "versions": versions(),
         }
         path = self.path / "config.json"
-        write_whole(path, json.dumps(content, indent=2).encode(), self.desk)
+        write_whole(path, json.dumps(content, indent=2).encode(), self.staging)
 
     def read_config(self) -> SavedRun:
         path = self.path / "config.json"
@@ -179,14 +179,14 @@ class CsvLog:
     """A CSV file that grows by rows and can be cut back."""
 
     def __init__(
-        self, path: Path, columns: Sequence[str], keep: int | None, desk: Path | None = None
+        self, path: Path, columns: Sequence[str], keep: int | None, staging: Path | None = None
     ) -> None:
         """`keep`: bytes to keep of a file that is there already; None: start anew.
 
-        The log goes on in a new file, made on the desk: a former writer still has the old one.
+        The log goes on in a new file, made in the staging folder: a former writer keeps the old.
         """
         self._columns = columns
-        beside = (desk or path.parent) / f".{path.name}.new"
+        beside = (staging or path.parent) / f".{path.name}.new"
         if keep is None:
             self._file = beside.open("wb")
             self._line(columns)
@@ -229,10 +229,10 @@ class VisitLog:
 
     NAMES = ("step", "room", "row", "column", "entries")
 
-    def __init__(self, path: Path, keep_until: int | None, desk: Path | None = None) -> None:
-        """`keep_until`: keep rows up to this step; None: start anew. desk: as in write_whole."""
+    def __init__(self, path: Path, keep_until: int | None, staging: Path | None = None) -> None:
+        """`keep_until`: keep rows up to this step; None: start anew. staging: as in write_whole."""
         self._path = path
-        self._desk = desk
+        self._staging = staging
         self._rooms: dict[str, int] = {}
         self._rows: list[np.ndarray] = []  # int64 (n, 5) each
         if keep_until is not None:
@@ -257,7 +257,7 @@ class VisitLog:
         columns: dict[str, Any] = dict(zip(self.NAMES, rows.T, strict=True))
         buffer = io.BytesIO()
         np.savez_compressed(buffer, rooms=np.array(list(self._rooms), np.str_), **columns)
-        write_whole(self._path, buffer.getvalue(), self._desk)
+        write_whole(self._path, buffer.getvalue(), self._staging)
 
 
 def read_visits(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:

@@ -16,10 +16,10 @@ from deepcs.agents.a2c import LossReport, clip_scale
 from deepcs.agents.kfac import trust_scale
 from deepcs.agents.network import Network
 from deepcs.curiosity.grid import Tile
-from deepcs.curiosity.snapshot import Snapshot
-from deepcs.envs.process import Process, cores, shared_memory
 from deepcs.runs.config import RunConfig
 from deepcs.runs.shard import FinishedGame, ShardGroup, edges, look_at_world, size_in_bytes
+from deepcs.system.process import Process, cores, shared_memory
+from deepcs.system.snapshot import Snapshot
 
 
 class DivergedError(RuntimeError):

@@ -2,11 +2,11 @@
 
 lease/<epoch>/owner.json   who writes; its time of change is when that writer was last heard of
 
-The highest epoch holds the lease, and its folder is the writer's desk: whatever it writes into the
-run is made there and renamed into place, whatever it deletes is first renamed onto it. Who takes
-over takes the old desk away before it reads anything. From then on every write of the former owner
-fails by itself, however late that one wakes up, which neither a file lock, that machines may not
-share, nor a look at the lease before each write could promise.
+The highest epoch holds the lease, and its folder is the writer's staging folder: whatever it
+writes into the run is made there and renamed into place, whatever it deletes is first renamed onto
+it. Who takes over takes the old staging folder away before it reads anything. From then on every
+write of the former owner fails by itself, however late that one wakes up, which neither a file
+lock, that machines may not share, nor a look at the lease before each write could promise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 LEASE_SECONDS = 60.0
 RENEWALS = 4  # in the time after which an owner that is not heard of counts as lost
 LOOK_SECONDS = 0.2  # between looks at a lease that is waited for
-CLEARING_TRIES = 100  # of a desk on which its former owner still puts things
+CLEARING_TRIES = 100  # of a staging folder that its former owner still writes to
 OWNER = "owner.json"
 
 
@@ -105,11 +105,11 @@ def _epochs(leases: Path) -> list[int]:
     return sorted(int(path.name) for path in leases.iterdir() if path.name.isdigit())
 
 
-def _alive(desk: Path, now: float) -> Owner | None:
-    """The owner of a desk, unless it has released the lease, ended, or is overdue."""
+def _alive(staging: Path, now: float) -> Owner | None:
+    """The owner of a staging folder, unless it has released the lease, ended, or is overdue."""
     try:
-        owner = Owner(**json.loads((desk / OWNER).read_bytes()))
-        overdue = now - (desk / OWNER).stat().st_mtime > owner.seconds
+        owner = Owner(**json.loads((staging / OWNER).read_bytes()))
+        overdue = now - (staging / OWNER).stat().st_mtime > owner.seconds
     except (OSError, ValueError, TypeError):
         return None  # being taken away
     return None if overdue or owner.gone else owner
@@ -128,9 +128,9 @@ class Lease:
         finally:
             shutil.rmtree(mine, ignore_errors=True)
         self._heard = time.monotonic()
-        self.desk = self._leases / str(epoch)
+        self.staging = self._leases / str(epoch)
         """where everything is made that is then renamed into the run"""
-        self._take_other_desks_away(epoch)
+        self._take_other_staging_away(epoch)
 
     def _wait_and_claim(self, mine: Path, until: float) -> int:
         signature = json.dumps(asdict(Owner.this_process(self._seconds)))
@@ -152,16 +152,16 @@ class Lease:
     def _claim(self, mine: Path, epoch: int) -> bool:
         """Whether this process, and no other, gets the epoch."""
         try:
-            mine.rename(self._leases / str(epoch))  # fails where there is one: no desk is empty
+            mine.rename(self._leases / str(epoch))  # fails where there is one: none is empty
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             return False
-        # A higher one: while we looked, this number was used by another and its desk taken away.
+        # A higher one: while we looked, this number was used by another and its folder taken away.
         return max(_epochs(self._leases)) == epoch
 
-    def _take_other_desks_away(self, epoch: int) -> None:
-        now = (self.desk / OWNER).stat().st_mtime
+    def _take_other_staging_away(self, epoch: int) -> None:
+        now = (self.staging / OWNER).stat().st_mtime
         for path in self._leases.iterdir():
             if path.name.isdigit() and int(path.name) < epoch:
                 with suppress(FileNotFoundError):  # another newcomer was quicker
@@ -174,14 +174,14 @@ class Lease:
         if time.monotonic() - self._heard < self._seconds / RENEWALS:
             return
         try:
-            os.utime(self.desk / OWNER)
+            os.utime(self.staging / OWNER)
         except FileNotFoundError as error:
             raise LeaseLostError(self.loss) from error
         self._heard = time.monotonic()
 
     @property
     def lost(self) -> bool:
-        return not (self.desk / OWNER).exists()
+        return not (self.staging / OWNER).exists()
 
     @property
     def loss(self) -> str:
@@ -195,14 +195,14 @@ class Lease:
     def release(self) -> None:
         """Let others have the run at once."""
         with suppress(FileNotFoundError):
-            os.utime(self.desk / OWNER, (0, 0))
+            os.utime(self.staging / OWNER, (0, 0))
 
 
-def _delete(desk: Path) -> None:
-    """Delete a desk, of which a former owner may still be writing files."""
+def _delete(staging: Path) -> None:
+    """Delete a staging folder, in which a former owner may still be writing."""
     for _ in range(CLEARING_TRIES):
-        shutil.rmtree(desk, ignore_errors=True)
-        if not desk.exists():
+        shutil.rmtree(staging, ignore_errors=True)
+        if not staging.exists():
             return
         time.sleep(LOOK_SECONDS / 10)
-    raise OSError(f"{desk} cannot be deleted")
+    raise OSError(f"{staging} cannot be deleted")

@@ -77,13 +77,13 @@ class Logs:
 
     def __init__(self, folder: RunFolder, checkpoint: Checkpoint | None) -> None:
         """Go on where the logs stood at the checkpoint; None: start anew."""
-        path, desk = folder.path, folder.desk
+        path, staging = folder.path, folder.staging
         step, stood = None, {"games": None, "curve": None}
         if checkpoint is not None:
             step, stood = checkpoint.step, checkpoint.state["logs"]
-        self.visits = VisitLog(path / "visits.npz", step, desk)
-        self.games = CsvLog(path / "games.csv", GAMES_COLUMNS, stood["games"], desk)
-        self.curve = CsvLog(path / "curve.csv", CURVE_COLUMNS, stood["curve"], desk)
+        self.visits = VisitLog(path / "visits.npz", step, staging)
+        self.games = CsvLog(path / "games.csv", GAMES_COLUMNS, stood["games"], staging)
+        self.curve = CsvLog(path / "curve.csv", CURVE_COLUMNS, stood["curve"], staging)
         self.tensorboard = SummaryWriter(str(folder.tensorboard), purge_step=(step or 0) + 1)
 
     def sync(self) -> dict[str, int]:
@@ -247,7 +247,7 @@ class Run:
             self.learner.actors() if self.learner.freezable else None,
             {"progress": progress.to_json(), "logs": logs},
         )
-        checkpoints, desk = self.folder.checkpoints, self.folder.desk
-        save_checkpoint(checkpoints, checkpoint, desk)
+        checkpoints, staging = self.folder.checkpoints, self.folder.staging
+        save_checkpoint(checkpoints, checkpoint, staging)
         self.saved_step = progress.step
-        prune_checkpoints(checkpoints, progress.step, KEPT, self.config.milestone_every, desk)
+        prune_checkpoints(checkpoints, progress.step, KEPT, self.config.milestone_every, staging)

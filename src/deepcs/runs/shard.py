@@ -25,10 +25,10 @@ from deepcs.agents.noise import ActionNoise, sample
 from deepcs.agents.rmsprop import RMSProp
 from deepcs.curiosity.grid import Tile
 from deepcs.curiosity.reward import mix_rewards
-from deepcs.curiosity.snapshot import Snapshot
 from deepcs.envs.make import make_actor, make_vec
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.config import RunConfig
+from deepcs.system.snapshot import Snapshot
 
 ALIGNMENT = 16  # numbers: vectors begin at multiples of 64 bytes
 

@@ -11,7 +11,6 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from deepcs.envs.process import WorkerError
 from deepcs.runs.checkpoint import clear_unfinished, newest_checkpoint
 from deepcs.runs.config import RunConfig, versions
 from deepcs.runs.folder import RunError, RunFolder, Segment
@@ -20,6 +19,7 @@ from deepcs.runs.lease import Lease, LeaseLostError, Terms
 from deepcs.runs.loop import Logs, Run, Stop
 from deepcs.runs.progress import Display, Silence, Status
 from deepcs.runs.shard import look_at_world
+from deepcs.system.process import WorkerError
 
 BEFORE_CONFIG = {"lock", "lease", ".config.json.new"}  # all that a run killed at its birth leaves
 

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deepcs.bench import TimedTraining
 from deepcs.curiosity.games import find_game
-from deepcs.envs.process import Process, cores, shared_memory
-from deepcs.runs.checkpoint import write_whole
 from deepcs.runs.config import RunConfig
+from deepcs.runs.timed import TimedTraining
+from deepcs.system.files import write_whole
+from deepcs.system.process import Process, cores, shared_memory
 
 ROUNDS = 2
 ROUND_SECONDS = 2.0

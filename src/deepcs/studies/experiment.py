@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepcs.runs.config import RunConfig
-from deepcs.runs.words import parse_count
+from deepcs.runs.counts import parse_count
 from deepcs.studies.settings import OWN_KEYS, SETTINGS, fits, with_setting
 
 REQUIRED = ("worlds", "treatments", "seeds", "steps")

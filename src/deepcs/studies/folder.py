@@ -17,11 +17,12 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
-from deepcs.runs.checkpoint import checkpoint_steps, write_whole
+from deepcs.runs.checkpoint import checkpoint_steps
 from deepcs.runs.config import from_json, to_json
 from deepcs.runs.folder import RunFolder, open_lock
 from deepcs.studies.experiment import StudyError, StudyRun
 from deepcs.studies.study import Study, differences
+from deepcs.system.files import write_whole
 
 FORMAT = 1
 BEFORE_STUDY = {"lock", ".study.json.new"}  # all that a study killed at its birth leaves

@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from deepcs.envs.process import cores
 from deepcs.runs.loop import Stop
 from deepcs.studies.job import Job, JobProcess
+from deepcs.system.process import cores
 
 POLL_SECONDS = 0.25
 

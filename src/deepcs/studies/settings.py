@@ -7,7 +7,7 @@ import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from deepcs.runs.config import RunConfig
-from deepcs.runs.words import parse_count
+from deepcs.runs.counts import parse_count
 
 OWN_KEYS = {
     "world": "worlds",

@@ -12,12 +12,10 @@ import select
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Protocol
+from typing import Protocol
 
 import tyro
-from rich.console import Console
 
 WIDTH = 100  # columns where the output is not a terminal
 HELP = """\
@@ -41,34 +39,17 @@ class Command(Protocol):
     def run(self) -> None: ...
 
 
-@dataclass(frozen=True)
-class Games:
-    """The twelve games: where the player stands, what a room is, tiles and weights."""
-
-    name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[NAME]")] = None
-    """one game, in any clear spelling; all twelve if not given"""
-
-    def run(self) -> None:
-        from deepcs.games_table import print_game, print_games
-
-        console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-        if self.name is None:
-            print_games(console)
-        else:
-            print_game(console, self.name)
-
-
 COMMANDS = {
-    "train": "deepcs.commands:Train",
-    "resume": "deepcs.commands:Resume",
-    "evaluate": "deepcs.commands:Evaluate",
-    "record": "deepcs.commands:Record",
-    "study run": "deepcs.study_commands:Run",
-    "study status": "deepcs.study_commands:Status",
-    "study report": "deepcs.report_command:Report",
-    "games": "deepcs.cli:Games",
-    "bench": "deepcs.commands:Bench",
-    "demo": "deepcs.commands:Demo",
+    "train": "deepcs.cli.runs:Train",
+    "resume": "deepcs.cli.runs:Resume",
+    "evaluate": "deepcs.cli.runs:Evaluate",
+    "record": "deepcs.cli.runs:Record",
+    "study run": "deepcs.cli.studies:Run",
+    "study status": "deepcs.cli.studies:Status",
+    "study report": "deepcs.cli.report:Report",
+    "games": "deepcs.cli.games:Games",
+    "bench": "deepcs.cli.runs:Bench",
+    "demo": "deepcs.cli.runs:Demo",
 }
 
 

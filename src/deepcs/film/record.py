@@ -16,11 +16,11 @@ from deepcs.curiosity.grid import CuriosityGrid
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.make import make_actor
 from deepcs.envs.seats import Env
+from deepcs.film.mp4 import Mp4
+from deepcs.film.overlay import draw_grid_over
+from deepcs.film.panels import Composition, Number, Scene, enlarge_game
 from deepcs.runs.evaluate import EVALUATION_SEED
 from deepcs.runs.load import Agent
-from deepcs.runs.mp4 import Mp4
-from deepcs.runs.overlay import draw_grid_over
-from deepcs.runs.video import Composition, Number, Scene, enlarge_game
 
 FPS = 15  # real time: 60 raw frames a second, 4 to a step
 MAX_STEPS = 4_500  # five minutes

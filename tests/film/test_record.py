@@ -15,13 +15,13 @@ from deepcs.agents.a2c import A2CSettings
 from deepcs.curiosity.games import game
 from deepcs.curiosity.grid import Position
 from deepcs.envs.make import make_actor
-from deepcs.runs import pyramid
+from deepcs.film import pyramid
+from deepcs.film.overlay import Box, draw_grid_over, tile_box
+from deepcs.film.panels import Composition, Scene, enlarge_game
+from deepcs.film.record import Recording, record
 from deepcs.runs.config import RunConfig
 from deepcs.runs.load import Agent, load_agent
-from deepcs.runs.overlay import Box, draw_grid_over, tile_box
-from deepcs.runs.record import Recording, record
 from deepcs.runs.train import train
-from deepcs.runs.video import Composition, Scene, enlarge_game
 
 
 @pytest.fixture(scope="module")

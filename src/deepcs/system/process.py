@@ -1,6 +1,6 @@
 """A program of our own beside the parent, that obeys it over a pipe and shares its memory.
 
-Started as `python -m deepcs.envs.process CONNECTION_FD MEMORY_FD`, so that nothing of the parent
+Started as `python -m deepcs.system.process CONNECTION_FD MEMORY_FD`, so that nothing of the parent
 is imported or forked: it works from a notebook and from a script without a main guard, and loads
 torch only if its work needs it. It ends when its parent does, because its pipe then closes; the
 memory is nameless and freed when the last process that holds it is gone.
@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
-from deepcs.curiosity.snapshot import SnapshotError
+from deepcs.system.snapshot import SnapshotError
 
 # How long to look for a message before going to sleep: waking a sleeping core can take half a
 # millisecond on a virtual machine. Whoever looks gives way to all who have work to do.
@@ -102,7 +102,13 @@ class Process:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
         try:
             self.popen = subprocess.Popen(
-                [sys.executable, "-m", "deepcs.envs.process", str(theirs.fileno()), str(memory_fd)],
+                [
+                    sys.executable,
+                    "-m",
+                    "deepcs.system.process",
+                    str(theirs.fileno()),
+                    str(memory_fd),
+                ],
                 pass_fds=(theirs.fileno(), memory_fd, *keep_open),
                 env=environment,
             )

@@ -14,7 +14,7 @@ import tyro
 from rich.console import Console
 from rich.live import Live
 
-from deepcs.cli import WIDTH
+from deepcs.cli.main import WIDTH
 from deepcs.runs.lease import LEASE_SECONDS
 from deepcs.runs.loop import Stop
 from deepcs.runs.train import stopping_on_signals

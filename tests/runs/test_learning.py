@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepcs.agents.acktr import ACKTRSettings
-from deepcs.demo import hallway_job, success
+from deepcs.cli.demo import hallway_job, success
 from deepcs.runs.config import RunConfig
 from deepcs.runs.load import load_run
 from deepcs.runs.train import train

@@ -10,8 +10,8 @@ from ale_py import Action, ALEInterface, LoggerMode, roms
 from rich.console import Console
 
 from deepcs import Position, game, games
-from deepcs.games_table import print_game, print_games
-from deepcs.grid_drawing import STARTS, draw_grid
+from deepcs.cli.games import print_game, print_games
+from deepcs.cli.grid_drawing import STARTS, draw_grid
 
 
 def printed(name: str | None = None, width: int = 100) -> str:

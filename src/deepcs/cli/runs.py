@@ -14,13 +14,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from deepcs.film.record import record
 from deepcs.runs.config import RunConfig
+from deepcs.runs.counts import Count
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
 from deepcs.runs.load import Agent, load_agent
 from deepcs.runs.progress import display_for
-from deepcs.runs.record import record
 from deepcs.runs.train import StoppedError, resume, train
-from deepcs.runs.words import Count
 
 RunPath = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 
@@ -175,7 +175,7 @@ class Demo:
     """folder for its runs, figure and video"""
 
     def run(self) -> None:
-        from deepcs.demo import run_demo
+        from deepcs.cli.demo import run_demo
 
         run_demo(self.out)
 
@@ -190,6 +190,6 @@ class Bench:
     """how long to measure"""
 
     def run(self) -> None:
-        from deepcs.bench import bench
+        from deepcs.cli.bench import bench
 
         bench(self.world, self.seconds)

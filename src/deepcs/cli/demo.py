@@ -15,10 +15,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from deepcs.agents.a2c import A2CSettings
+from deepcs.film.record import record
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import Evaluation, evaluate
 from deepcs.runs.load import RunLogs, load_agent, load_run
-from deepcs.runs.record import record
 from deepcs.runs.treatment import TREATMENTS
 from deepcs.studies.job import Job
 from deepcs.studies.local import run_jobs

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deepcs.analysis.report import GAMES, make_report
-from deepcs.study_commands import StudyName, study_folder
+from deepcs.cli.studies import StudyName, study_folder
 
 
 @dataclass(frozen=True)

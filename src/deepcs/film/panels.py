@@ -15,8 +15,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from deepcs.curiosity.grid import Room
-from deepcs.runs import pyramid
-from deepcs.runs.overlay import TINT
+from deepcs.film import pyramid
+from deepcs.film.overlay import TINT
 
 Color = tuple[int, int, int]  # red, green, blue
 Number = tuple[str, str]  # what it is, as it stands in the frame

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from deepcs import Bounds, CuriosityGrid, Position, UnboundedGrid, game
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.snapshot import SnapshotError, check_snapshot, from_arrays, to_arrays
 from deepcs.curiosity.tracker import Tracker
+from deepcs.system.snapshot import SnapshotError, check_snapshot, from_arrays, to_arrays
 
 positions = st.builds(
     Position, st.integers(0, 49), st.integers(0, 49), st.sampled_from([(), (1,), (3, 2)])
@@ -67,7 +67,7 @@ import json, sys
 import numpy as np
 from deepcs import Position, game
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.snapshot import from_arrays
+from deepcs.system.snapshot import from_arrays
 from deepcs.curiosity.tracker import Tracker
 
 arrays = dict(np.load(sys.argv[1] + "/arrays.npz"))

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from deepcs import games
-from deepcs.cli import main
+from deepcs.cli.main import main
 
 
 def deepcs(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from deepcs.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from deepcs.cli.main import main; main()", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -63,7 +63,7 @@ def test_all_commands_are_shown_where_none_is_given(arguments: list[str], code: 
 def test_an_error_that_is_not_the_users_keeps_its_traceback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("deepcs.games_table.print_games", lambda console: int("no number"))
+    monkeypatch.setattr("deepcs.cli.games.print_games", lambda console: int("no number"))
     with pytest.raises(ValueError, match="invalid literal"):
         main(["games"])
 
@@ -73,7 +73,7 @@ def test_a_reader_that_leaves_early_is_no_error(arguments: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-c", "from deepcs.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from deepcs.cli.main import main; main()", *arguments],
         stdout=write,
         stderr=subprocess.PIPE,
         check=False,
@@ -92,7 +92,7 @@ def test_games_waits_for_no_heavy_import() -> None:
         [
             sys.executable,
             "-c",
-            "import sys; from deepcs.cli import main; main(['games']);"
+            "import sys; from deepcs.cli.main import main; main(['games']);"
             "print(sorted({'torch', 'matplotlib', 'scipy', 'tensorboard'} & set(sys.modules)))",
         ],
         capture_output=True,

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from deepcs.cli.grid_drawing import draw_grid
+from deepcs.cli.main import WIDTH
 from deepcs.curiosity.game import Game, one_room
 from deepcs.curiosity.games import game, games
-from deepcs.grid_drawing import draw_grid
+
+
+@dataclass(frozen=True)
+class Games:
+    """The games: where the player stands, what a room is, tiles and weights."""
+
+    name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[NAME]")] = None
+    """one game, in any clear spelling; all if not given"""
+
+    def run(self) -> None:
+        console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
+        if self.name is None:
+            print_games(console)
+        else:
+            print_game(console, self.name)
 
 
 def print_games(console: Console) -> None:

@@ -1,4 +1,4 @@
-"""`deepcs bench`: steps per second of training on this machine."""
+"""A run that is only timed: all that a normal run does, in a folder that is thrown away."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from deepcs.envs.process import cores
-from deepcs.runs.config import PAPER_STEPS, RunConfig
+from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.learner import Learner
 from deepcs.runs.loop import Logs, Run, Stop
@@ -37,20 +36,3 @@ class TimedTraining:
         self._learner.close()
         self._logs.close()
         self._temporary.cleanup()
-
-
-def bench(world: str, seconds: float) -> None:
-    """Print the speed of one run, on as many cores as it takes by itself."""
-    if seconds <= 0:
-        raise ValueError(f"Got {seconds} seconds; give a time to measure for, such as 20.")
-    config = RunConfig(world).resolved()
-    training = TimedTraining(config)
-    training.rate(seconds / 10)
-    speed = training.rate(seconds)
-    training.close()
-    days = PAPER_STEPS / speed / 86_400
-    used = min(config.shards, cores())
-    print(
-        f"{world}: {speed:,.0f} steps/s on {used} of {cores()} cores; "
-        f"160M steps take {days:.2f} days."
-    )

@@ -1,0 +1,1 @@
+"""The command line: `deepcs ...`, a file per group of commands."""

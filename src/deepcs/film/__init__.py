@@ -1,0 +1,1 @@
+"""Games on film: what a frame shows, and the MP4 file."""
