@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 import tyro
+from deepcs.runs.learner import Learner
 
 from deepcs.agents.acktr import ACKTRSettings
 from deepcs.agents.kfac import trust_scale
-from deepcs.agents.layers import planes_first
+from deepcs.agents.plan import planes_first
 from deepcs.runs.config import RunConfig
-from deepcs.runs.learner import Learner
 
 
 @dataclass(frozen=True)

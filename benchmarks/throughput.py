@@ -23,14 +23,14 @@ import numpy as np
 import psutil
 import torch
 import tyro
+from deepcs.runs.learner import Learner
+from deepcs.runs.shard import ShardGroup
 from rich.console import Console
 from rich.table import Table
 
 from deepcs.agents.acktr import THRIFTY, ACKTRSettings
 from deepcs.runs import shard
 from deepcs.runs.config import RunConfig
-from deepcs.runs.learner import Learner
-from deepcs.runs.shard import ShardGroup
 from deepcs.runs.timed import TimedTraining
 from deepcs.system.process import Process, cores, shared_memory
 from pool import BareLoop, BareLoops

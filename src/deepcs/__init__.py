@@ -18,7 +18,8 @@ from deepcs.curiosity.unbounded import UnboundedGrid
 if TYPE_CHECKING:
     from deepcs.envs.make import make_vec
     from deepcs.envs.wrapper import CuriosityWrapper
-    from deepcs.runs.load import load_agent, load_run
+    from deepcs.runs.load import load_run
+    from deepcs.runs.trained import load_agent
 
 __all__ = [
     "Bounds",
@@ -41,7 +42,7 @@ for _maze in ("KeyHallway", "CrossMaze"):
 _LATER = {
     "make_vec": "deepcs.envs.make",
     "CuriosityWrapper": "deepcs.envs.wrapper",
-    "load_agent": "deepcs.runs.load",
+    "load_agent": "deepcs.runs.trained",
     "load_run": "deepcs.runs.load",
 }
 

@@ -20,7 +20,7 @@ from deepcs.agents.kfac import (
     statistics_numbers,
     trust_scale,
 )
-from deepcs.agents.layers import Conv, Layer, Linear, planes_first
+from deepcs.agents.plan import Conv, Layer, Linear, planes_first
 
 DAMPING = 0.01
 DOUBLE = torch.float64

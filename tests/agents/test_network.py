@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from deepcs.agents.layers import Conv, layers_for
 from deepcs.agents.network import Network, parameter_count
+from deepcs.agents.plan import Conv, layers_for
 
 SHAPES = {"nature": (5, 84, 84), "maze": (4, 11, 11), "hallway": (3, 1, 21), "flat": (7,)}
 ACTIONS, ENVS, STEPS = 4, 2, 3

@@ -26,8 +26,8 @@ from deepcs.curiosity.games import game
 from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import EVALUATION_SEED, evaluate, save_evaluation
-from deepcs.runs.load import Agent, load_agent
 from deepcs.runs.train import train
+from deepcs.runs.trained import TrainedAgent, load_agent
 from deepcs.studies.folder import StudyFolder
 
 
@@ -38,7 +38,7 @@ def hallway(trained: StudyFolder) -> Group:
 
 def play_with_untrained(
     world: str, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Group, Agent, Played]:
+) -> tuple[Group, TrainedAgent, Played]:
     """A short game of an agent of two updates."""
     monkeypatch.setattr(panel_figures, "MAX_STEPS", 150)
     config = RunConfig(world, steps=20, actors=2, log_every=10).resolved()

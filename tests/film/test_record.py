@@ -20,8 +20,8 @@ from deepcs.film.overlay import Box, draw_grid_over, tile_box
 from deepcs.film.panels import Composition, Scene, enlarge_game
 from deepcs.film.record import Recording, record
 from deepcs.runs.config import RunConfig
-from deepcs.runs.load import Agent, load_agent
 from deepcs.runs.train import train
+from deepcs.runs.trained import TrainedAgent, load_agent
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Runs of one update: agents that know nothing yet."""
     folder = tmp_path_factory.mktemp("runs")
     for world in ("KeyHallway", "MontezumaRevenge", "Alien"):
-        config = RunConfig(world, steps=1, actors=1, shards=1, a2c=A2CSettings(steps=1))
+        config = RunConfig(world, steps=1, actors=1, shards=1, learner=A2CSettings(n_steps=1))
         train(config, folder / world, workers=0)
     return {path.name: path for path in folder.iterdir()}
 
@@ -55,7 +55,7 @@ class Played:
     steps: int
 
 
-def play(agent: Agent, seed: int, max_steps: int) -> Played:
+def play(agent: TrainedAgent, seed: int, max_steps: int) -> Played:
     """A game without a camera."""
     env = make_actor(agent.config.world, **agent.config.actor_settings())
     rng = np.random.default_rng(seed)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from deepcs.runs.learner import Learner
 from torch import Tensor
 from torch.nn import functional
 
 from deepcs.agents.acktr import ACKTRSettings, FisherNoise
-from deepcs.agents.layers import planes_first
+from deepcs.agents.plan import planes_first
 from deepcs.runs.config import RunConfig
-from deepcs.runs.learner import Learner
 
 ACTORS = 6
 SETTINGS = ACKTRSettings(
@@ -129,7 +129,7 @@ class WrittenOut:
 @pytest.mark.parametrize("shards", [1, 3])
 def test_every_update_is_the_one_written_out(shards: int) -> None:
     config = RunConfig(
-        "KeyHallway", agent="acktr", acktr=SETTINGS, shards=shards, actors=ACTORS
+        "KeyHallway", agent="acktr", learner=SETTINGS, shards=shards, actors=ACTORS
     ).resolved()
     learner = Learner(config, workers=1)
     learner.initialise()

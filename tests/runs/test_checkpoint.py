@@ -28,9 +28,9 @@ from deepcs.runs.checkpoint import (
     save_checkpoint,
 )
 from deepcs.runs.config import RunConfig
-from deepcs.runs.load import load_agent
 from deepcs.runs.progress import Silence
 from deepcs.runs.train import resume, train
+from deepcs.runs.trained import load_agent
 from deepcs.system.files import write_whole
 from deepcs.system.snapshot import SnapshotError
 

@@ -41,7 +41,7 @@ from deepcs.runs.treatment import TREATMENTS, treatment
         ({"weight": "even"}, "Got reward weight 'even'"),
         ({"tile": 0}, "0"),
         ({"device": "tpu"}, "Got device 'tpu'; choose auto, cpu or cuda"),
-        ({"a2c": A2CSettings(steps=0)}, "Got a2c.steps 0"),
+        ({"a2c": A2CSettings(n_steps=0)}, "Got a2c.steps 0"),
         ({"a2c": A2CSettings(gamma=math.nan)}, "Got a2c.gamma nan; give a number from 0 to 1"),
         ({"a2c": A2CSettings(learning_rate=-1e-3)}, "Got a2c.learning_rate -0.001"),
         ({"a2c": A2CSettings(learning_rate=1e39)}, "Got a2c.learning_rate 1e+39"),
@@ -67,7 +67,9 @@ def test_a_bad_setting_is_refused_in_one_sentence(settings: dict[str, Any], sent
 
 @given(steps=st.integers(1, 10**9), actors=st.integers(1, 64), rollout=st.integers(1, 40))
 def test_steps_are_rounded_up_to_whole_updates(steps: int, actors: int, rollout: int) -> None:
-    config = RunConfig("KeyHallway", steps=steps, actors=actors, a2c=A2CSettings(steps=rollout))
+    config = RunConfig(
+        "KeyHallway", steps=steps, actors=actors, learner=A2CSettings(n_steps=rollout)
+    )
     rounded = config.resolved().steps
     assert rounded % (actors * rollout) == 0
     assert steps <= rounded < steps + actors * rollout
@@ -84,7 +86,7 @@ def test_choices_are_made_once() -> None:
 
 
 def test_settings_come_back_from_json_as_they_went() -> None:
-    config = RunConfig("Freeway", weight=0.3, a2c=A2CSettings(gamma=0.9), max_frames=100)
+    config = RunConfig("Freeway", weight=0.3, learner=A2CSettings(gamma=0.9), max_frames=100)
     for each in (config, config.resolved(), replace(config, weight="equal")):
         assert from_json(json.loads(json.dumps(to_json(each)))) == each
 

@@ -29,7 +29,7 @@ HALLWAY = RunConfig(
     "KeyHallway", steps=2_000, actors=4, log_every=300, checkpoint_every=200, milestone_every=600
 )
 # Statistics, decompositions and the end of the cold start fall on both sides of checkpoints.
-ACKTR = ACKTRSettings(steps=5, cold_updates=12, statistics_every=3, refresh_every=7)
+ACKTR = ACKTRSettings(n_steps=5, cold_updates=12, statistics_every=3, refresh_every=7)
 
 
 def tensorboard_scalars(out: Path) -> dict[str, list[tuple[int, float]]]:
@@ -67,7 +67,7 @@ def test_a_killed_hallway_run_ends_with_the_same_bytes_and_the_same_tensorboard(
 
 
 def test_a_killed_acktr_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    config = replace(HALLWAY, agent="acktr", acktr=ACKTR, shards=2)
+    config = replace(HALLWAY, agent="acktr", learner=ACKTR, shards=2)
     train(config, tmp_path / "whole", workers=1)
     moments = ["while saving", "after a checkpoint"]
     kills, _ = train_with_kills(config, tmp_path / "killed", moments, Random(3), workers=2)
@@ -100,7 +100,7 @@ def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("world", ["Freeway", "MontezumaRevenge"])
 def test_three_kills_change_nothing_of_acktr(world: str, tmp_path: Path) -> None:
-    config = replace(ATARI, world=world, agent="acktr", acktr=ACKTR, steps=480)
+    config = replace(ATARI, world=world, agent="acktr", learner=ACKTR, steps=480)
     train(config, tmp_path / "whole", workers=1)
     moments = ["while saving", "after a checkpoint", "while saving"]
     kills, _ = train_with_kills(config, tmp_path / "killed", moments, Random(world), workers=2)

@@ -29,8 +29,9 @@ from deepcs.runs.folder import (
     read_visits,
     room_text,
 )
-from deepcs.runs.load import load_agent, load_run
+from deepcs.runs.load import load_run
 from deepcs.runs.train import resume, train
+from deepcs.runs.trained import load_agent
 from deepcs.system.snapshot import SnapshotError
 
 HALLWAY = RunConfig("KeyHallway", steps=400, actors=2, log_every=100, checkpoint_every=200)
@@ -205,7 +206,7 @@ def test_an_extension_runs_the_schedule_over_the_new_total(run: Path) -> None:
 
 def test_an_extension_at_a_constant_rate_equals_a_run_of_that_length(tmp_path: Path) -> None:
     """With a schedule it cannot: the first segment's rates fell towards an earlier end."""
-    config = replace(HALLWAY, a2c=A2CSettings(schedule="constant"))
+    config = replace(HALLWAY, learner=A2CSettings(schedule="constant"))
     train(config, tmp_path / "extended")
     resume(tmp_path / "extended", steps=800)
     train(replace(config, steps=800), tmp_path / "whole")
@@ -278,7 +279,12 @@ def test_an_environment_with_snapshot_goes_on_exactly(
     monkeypatch.chdir(Path(__file__).parent)
     constant = A2CSettings(schedule="constant")
     config = RunConfig(
-        "own_envs:freezable", steps=200, actors=2, log_every=100, checkpoint_every=100, a2c=constant
+        "own_envs:freezable",
+        steps=200,
+        actors=2,
+        log_every=100,
+        checkpoint_every=100,
+        learner=constant,
     )
     listener = Listener()
     train(config, tmp_path / "extended", display=listener)

@@ -136,7 +136,7 @@ def test_sigterm_to_the_whole_group_saves_a_checkpoint_to_go_on_from_exactly(
     tmp_path: Path,
 ) -> None:
     config = replace(HALLWAY, shards=1, steps=100_000, checkpoint_every=100_000, log_every=10_000)
-    config = replace(config, a2c=A2CSettings(schedule="constant"))
+    config = replace(config, learner=A2CSettings(schedule="constant"))
     with Trainee(config, tmp_path / "stopped", workers=2) as trainee:
         assert trainee.wait_until(trainee.begun)
         time.sleep(0.3)

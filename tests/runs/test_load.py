@@ -14,8 +14,9 @@ from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import evaluate, save_evaluation
 from deepcs.runs.folder import TIME_COLUMNS, RunError, RunFolder, Segment
-from deepcs.runs.load import load_agent, load_run
+from deepcs.runs.load import load_run
 from deepcs.runs.train import train
+from deepcs.runs.trained import load_agent
 
 HALLWAY = RunConfig("KeyHallway", steps=4_000, actors=4, log_every=300, checkpoint_every=1_000)
 

@@ -1,22 +1,31 @@
-"""Advantage actor-critic: its settings, returns and the gradient of its loss.
+"""A2C: advantage actor-critic, as in OpenAI Baselines (Mnih et al. 2016, without its asynchrony).
 
 The loss of a batch is `mean(A·-log π(a)) - entropy·mean(H) + value·mean((V - R)²/2)`, with the
 advantage A = R - V held constant. T steps of N actors stand in the order t·N + n.
 """
 
-from dataclasses import dataclass
-from math import isfinite, sqrt
-from typing import Literal, Protocol
+from __future__ import annotations
 
+from collections.abc import Generator
+from dataclasses import dataclass
+from math import nan, sqrt
+from typing import Any, Literal, Protocol
+
+import numpy as np
 import torch
 from torch import Tensor
+
+from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
+from deepcs.agents.checks import check_numbers
+from deepcs.agents.networks import ActorCritic, NetworkPlan
+from deepcs.agents.rollout import Rollout, as_tensors
 
 
 @dataclass(frozen=True)
 class A2CSettings:
     """Baselines' defaults of May 2018."""
 
-    steps: int = 5
+    n_steps: int = 5
     """steps of each actor between two updates (Baselines)"""
     gamma: float = 0.99
     """discount per step (Baselines)"""
@@ -35,6 +44,55 @@ class A2CSettings:
     rmsprop_epsilon: float = 1e-5
     """added to RMSProp's mean square, inside the root (Baselines)"""
 
+    def check(self) -> None:
+        check_numbers("a2c", self, whole=("n_steps",), unbounded=("max_gradient_norm",))
+
+
+class A2C(Agent):
+    """One update per rollout: a gradient of the rollout's loss, clipped, by RMSProp."""
+
+    name = "a2c"
+    Settings = A2CSettings
+    columns = (
+        *("entropy", "policy_loss", "value_loss", "gradient_norm"),
+        *("explained_variance", "approximate_kl"),
+    )
+
+    @classmethod
+    def vectors(cls, settings: A2CSettings, network: NetworkPlan, shards: int) -> dict[str, Vector]:
+        return {"mean_square": Vector(network.size, start=1.0)}
+
+    def __init__(self, settings: A2CSettings, shard: Shard) -> None:
+        super().__init__(settings, shard)
+        self._rmsprop = RMSProp(
+            shard.network.parameters,
+            decay=settings.rmsprop_decay,
+            epsilon=settings.rmsprop_epsilon,
+            mean_square=shard.vectors["mean_square"],
+        )
+
+    def update(self, rollout: Rollout, moment: Moment) -> Exchange:
+        settings, network, shard = self.settings, self.network, self.shard
+        policy, values = network.evaluate(rollout.last)
+        targets = returns(
+            rollout.rewards, rollout.ends, values, settings.gamma, cut_values(rollout, network)
+        ).flatten()
+        d_logits, d_values, losses = loss_gradients(
+            network.logits,
+            network.values,
+            rollout.actions.flatten(),
+            targets,
+            settings,
+            shard.batch(settings.n_steps),
+        )
+        network.backward(d_logits, d_values)
+        squared, losses = yield from self.add_up_gradients(losses)
+        scale = clip_scale(squared, settings.max_gradient_norm)
+        self._rmsprop.step(self.gradient, moment.learning_rate, scale, shard.part)
+        distance = yield from moved(self, rollout, policy, moment)
+        columns = Loss(*losses).columns()
+        return columns | {"gradient_norm": sqrt(squared), "approximate_kl": distance}
+
 
 class LossSettings(Protocol):
     """What the loss needs of a learner's settings."""
@@ -45,29 +103,40 @@ class LossSettings(Protocol):
     def value(self) -> float: ...
 
 
-class RateSettings(Protocol):
-    """What the schedule needs of a learner's settings."""
-
-    @property
-    def learning_rate(self) -> float: ...
-    @property
-    def schedule(self) -> str: ...
-
-
 @dataclass(frozen=True)
-class LossReport:
-    """A shard's share of the batch's means: the shares of all shards add up to the batch's."""
+class Loss:
+    """A batch's means; those of the shards' parts of the batch add up to the batch's."""
 
     policy: float
-    """mean of A·-log π(a)"""
+    """of A·-log π(a)"""
     value: float
-    """mean of (V - R)²/2, without its weight"""
+    """of (V - R)²/2, without its weight"""
     entropy: float
-    """mean entropy of the policy, in nats"""
+    """of the policy's entropy, in nats"""
+    returns: float
+    """of R"""
+    returns_squared: float
+    """of R²"""
+    errors: float
+    """of V - R"""
+    errors_squared: float
+    """of (V - R)²"""
 
     @property
-    def finite(self) -> bool:
-        return isfinite(self.policy + self.value + self.entropy)
+    def explained_variance(self) -> float:
+        """Share of the returns' variance that the values explain; NaN if they have none."""
+        variance = self.returns_squared - self.returns**2
+        if variance <= 1e-6 * self.returns_squared:  # all alike: what is left is rounding
+            return nan
+        return 1 - (self.errors_squared - self.errors**2) / variance
+
+    def columns(self) -> dict[str, float]:
+        return {
+            "entropy": self.entropy,
+            "policy_loss": self.policy,
+            "value_loss": self.value,
+            "explained_variance": self.explained_variance,
+        }
 
 
 def returns(
@@ -97,6 +166,27 @@ def returns(
     return result
 
 
+def cut_values(rollout: Rollout, network: ActorCritic) -> Tensor | None:
+    """Values (T, N) of the last observations of games that were cut off, 0 elsewhere."""
+    if not rollout.cuts:
+        return None
+    values = torch.zeros_like(rollout.rewards)
+    envs = rollout.rewards.shape[1]
+    for cut in rollout.cuts:
+        # In a batch of the usual size, as another would round differently.
+        alike = as_tensors(repeated(cut.observation, envs))
+        memory = None if cut.memory is None else cut.memory.expand(envs, -1)
+        values[cut.t, cut.seat] = network.play(alike, memory)[1][0]
+    return values
+
+
+def repeated(observation: Any, times: int) -> Any:
+    """A batch of the same observation."""
+    if isinstance(observation, dict):
+        return {name: repeated(part, times) for name, part in observation.items()}
+    return np.repeat(observation[None], times, 0)
+
+
 def loss_gradients(
     logits: Tensor,
     values: Tensor,
@@ -104,10 +194,11 @@ def loss_gradients(
     returns: Tensor,
     settings: LossSettings,
     batch_total: int,
-) -> tuple[Tensor, Tensor, LossReport]:
+) -> tuple[Tensor, Tensor, np.ndarray]:
     """The loss's gradient for `logits` (B, A) and `values` (B,), given actions and returns (B,).
 
     Means are over `batch_total` samples: a shard that holds B of them gets its part of the sum.
+    Last: the numbers of `Loss`, float64 (7,).
     """
     log_policy = torch.log_softmax(logits, 1)
     policy = log_policy.exp()
@@ -120,8 +211,27 @@ def loss_gradients(
     d_logits.scatter_add_(1, chosen, errors).div_(batch_total)
     d_values = errors[:, 0] * (settings.value / batch_total)
     policy_losses = errors * log_policy.gather(1, chosen)
-    terms = torch.cat((policy_losses, errors * errors / 2, entropy), 1)
-    return d_logits, d_values, LossReport(*(terms.sum(0) / batch_total).tolist())
+    terms = torch.cat((policy_losses, errors * errors / 2, entropy), 1).sum(0) / batch_total
+    moments = torch.stack((returns, errors[:, 0])).double()
+    moments = torch.stack((moments, moments * moments), 1).sum(2).flatten() / batch_total
+    return d_logits, d_values, np.array(terms.tolist() + moments.tolist())
+
+
+def moved(
+    agent: Agent, rollout: Rollout, before: Tensor, moment: Moment
+) -> Generator[Any, Any, float]:
+    """Mean KL divergence from the policy before the update, (N, A) logits of the last
+    observations, to that after it. It takes a forward pass, so it is NaN in updates that end no
+    row of the log.
+    """
+    if not moment.logged:
+        return nan
+    yield  # all weights are new
+    old = torch.log_softmax(before, 1)
+    new = torch.log_softmax(agent.network.evaluate(rollout.last)[0], 1)
+    divergence = float((old.exp() * (old - new)).sum()) / agent.shard.all_actors
+    total: float = yield divergence
+    return total
 
 
 def clip_scale(squared_norm: float, max_norm: float) -> float:
@@ -129,8 +239,34 @@ def clip_scale(squared_norm: float, max_norm: float) -> float:
     return min(1.0, max_norm / (sqrt(squared_norm) + 1e-6))
 
 
-def learning_rate(settings: RateSettings, step: int, total: int) -> float:
-    """The learning rate after `step` of `total` steps."""
-    if settings.schedule == "constant":
-        return settings.learning_rate
-    return settings.learning_rate * max(0.0, 1 - step / total)
+class RMSProp:
+    """RMSProp as TensorFlow has it, and so Baselines: PyTorch's differs in start and epsilon.
+
+    `ms = decay·ms + (1 - decay)·g²; w -= rate·g / sqrt(ms + epsilon)`, with ms = 1 at first.
+
+    The mean square `ms` is all its state: a flat vector beside the parameters, which the caller
+    may hand in, filled, in shared memory for example.
+    """
+
+    def __init__(
+        self,
+        parameters: Tensor,
+        *,
+        decay: float,
+        epsilon: float,
+        mean_square: Tensor | None = None,
+    ) -> None:
+        self.parameters = parameters
+        self.decay = decay
+        self.epsilon = epsilon
+        self.mean_square = torch.ones_like(parameters) if mean_square is None else mean_square
+        self._root = torch.empty_like(parameters)
+
+    def step(
+        self, gradient: Tensor, learning_rate: float, scale: float = 1.0, part: slice = slice(None)
+    ) -> None:
+        """Update the `part` of the parameters with that part of scale·gradient (whole vectors)."""
+        g, ms, root = gradient[part], self.mean_square[part], self._root[part]
+        ms.mul_(self.decay).addcmul_(g, g, value=(1 - self.decay) * scale * scale)
+        torch.add(ms, self.epsilon, out=root).rsqrt_()
+        self.parameters[part].addcmul_(g, root, value=-learning_rate * scale)

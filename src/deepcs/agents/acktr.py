@@ -2,7 +2,7 @@
 
 The loss is A2C's. Its gradient is rotated into the eigenbases of the Fisher matrix's factors,
 divided there, rotated back, shortened so that the policy moves no further than the KL bound
-allows, and followed with momentum. What a shard does here is its part: statistics of its own
+allows, and followed with momentum. The shards share the work: each takes the statistics of its own
 samples, some of the decompositions, some rows of each layer.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Literal
 
 import numpy as np
@@ -17,9 +18,20 @@ import torch
 from numpy.random import Generator, Philox
 from torch import Tensor
 
-from deepcs.agents.kfac import Bases, Statistics, bases_numbers, factor_sides, statistics_numbers
-from deepcs.agents.layers import Layer
-from deepcs.agents.network import Network
+from deepcs.agents.a2c import Loss, clip_scale, cut_values, loss_gradients, moved, returns
+from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
+from deepcs.agents.checks import check_numbers
+from deepcs.agents.kfac import (
+    Bases,
+    Statistics,
+    bases_numbers,
+    factor_sides,
+    statistics_numbers,
+    trust_scale,
+)
+from deepcs.agents.network import Network, layers_of
+from deepcs.agents.networks import NetworkPlan
+from deepcs.agents.rollout import Rollout
 
 LARGE = 1_024  # rows of a factor, above which decompositions and rotations take long
 FISHER_NOISE = 1  # Philox's second key: the actions' noise has 0
@@ -29,7 +41,7 @@ FISHER_NOISE = 1  # Philox's second key: the actions' noise has 0
 class ACKTRSettings:
     """Baselines' defaults of May 2018; the paper sets only the number of actors."""
 
-    steps: int = 20
+    n_steps: int = 20
     """steps of each actor between two updates (Baselines)"""
     gamma: float = 0.99
     """discount per step (Baselines)"""
@@ -63,6 +75,17 @@ class ACKTRSettings:
     """the same for factors of more than 1,024 rows, which take seconds"""
     tolerance: float = 0.01
     """share of the damping below which curvature in factors that large counts as none (ours)"""
+
+    def check(self) -> None:
+        whole = "n_steps", "cold_updates", "statistics_every", "refresh_every"
+        check_numbers(
+            "acktr",
+            self,
+            whole=(*whole, "refresh_large_every"),
+            shares=("momentum", "decay", "tolerance"),
+            least={"damping": 1e-9, "kl_clip": 1e-12},  # less: steps of any length, or none
+            unbounded=("cold_max_gradient_norm",),
+        )
 
     def is_cold(self, update: int) -> bool:
         return update < self.cold_updates
@@ -109,35 +132,40 @@ def fisher_gradients(
     return d_logits, 2 * value_fisher * noise
 
 
-def curvature_numbers(layers: Sequence[Layer], shards: int) -> int:
-    """Numbers that the statistics of all shards and the bases hold."""
-    return shards * statistics_numbers(layers) + bases_numbers(layers)
+class ACKTR(Agent):
+    """One update per rollout: the natural gradient of A2C's loss, in a trust region."""
 
+    name = "acktr"
+    Settings = ACKTRSettings
+    columns = (
+        *("entropy", "policy_loss", "value_loss", "gradient_norm"),
+        *("explained_variance", "approximate_kl"),
+    )
 
-class ACKTR:
-    """One shard's part of the update; all tensors given lie in memory that the shards share."""
+    @classmethod
+    def vectors(
+        cls, settings: ACKTRSettings, network: NetworkPlan, shards: int
+    ) -> dict[str, Vector]:
+        if not network.is_fast:
+            raise ValueError(
+                f"Got network {network.name!r} for acktr, which needs the layers of the built-in "
+                "one; choose the network fast, or another agent, such as a2c."
+            )
+        layers = layers_of(network.shape, network.actions)
+        curvature = shards * statistics_numbers(layers) + bases_numbers(layers)
+        return {
+            "momentum": Vector(network.size),
+            "curvature": Vector(curvature),  # statistics of each shard, then the bases
+            "rotated": Vector(network.size, saved=False),  # the natural gradient's two halves
+            "natural": Vector(network.size, saved=False),
+        }
 
-    def __init__(
-        self,
-        settings: ACKTRSettings,
-        network: Network,
-        *,
-        index: int,
-        shards: int,
-        gradient: Tensor,
-        momentum: Tensor,
-        rotated: Tensor,
-        natural: Tensor,
-        curvature: Tensor,
-    ) -> None:
-        """Flat vectors beside the parameters, and `curvature` of `curvature_numbers`.
-
-        gradient: the whole batch's, once added up. rotated, natural: room for the two halves of
-        the natural gradient.
-        """
-        self.settings = settings
-        self.network = network
-        layers = network.layers
+    def __init__(self, settings: ACKTRSettings, shard: Shard) -> None:
+        super().__init__(settings, shard)
+        assert isinstance(shard.network, Network)
+        self.fast = shard.network
+        layers, shards, index = self.fast.layers, shard.shards, shard.index
+        curvature = shard.vectors["curvature"]
         of_shards = curvature[: shards * statistics_numbers(layers)].chunk(shards)
         self.statistics = [Statistics(layers, memory) for memory in of_shards]
         self.bases = Bases(layers, curvature[shards * statistics_numbers(layers) :])
@@ -145,28 +173,62 @@ class ACKTR:
         self._sides = factor_sides(layers)
         self._decomposes = deal(self._sides, shards)[index]
         self._rows = [part(layer.spec.out, shards, index) for layer in layers]
-        self._parameters, self._momentum = network.parameters, momentum
-        self._gradient, self._natural = gradient, natural
-        self._gradients = network.matrices(gradient)
-        self._rotated = network.matrices(rotated)
-        self._naturals = network.matrices(natural)
+        self._momentum = shard.vectors["momentum"]
+        self._gradients = self.fast.matrices(self.gradient)
+        self._rotated = self.fast.matrices(shard.vectors["rotated"])
+        self._naturals = self.fast.matrices(shard.vectors["natural"])
+        self._fisher_noise = FisherNoise(shard.seed, settings.n_steps, shard.all_actors)
 
-    def observe(self, update: int, actions: Tensor, noise: Tensor, batch_total: int) -> None:
+    def update(self, rollout: Rollout, moment: Moment) -> Exchange:
+        settings, network = self.settings, self.fast
+        update, rate = moment.update, moment.learning_rate
+        policy, values = self.network.evaluate(rollout.last)
+        targets = returns(
+            rollout.rewards, rollout.ends, values, settings.gamma, cut_values(rollout, network)
+        ).flatten()
+        actions, batch = rollout.actions.flatten(), self.shard.batch(settings.n_steps)
+        d_logits, d_values, losses = loss_gradients(
+            network.logits, network.values, actions, targets, settings, batch
+        )
+        network.backward(d_logits, d_values)
+        if settings.takes_statistics(update):
+            self._observe(update, actions, batch)
+        squared, losses = yield from self.add_up_gradients(losses)
+        if settings.is_cold(update):
+            scale = clip_scale(squared, settings.cold_max_gradient_norm)
+            self._follow(self.gradient, rate, scale)
+        else:
+            self._refresh(update)
+            yield  # all bases are fresh
+            self._rotate()
+            yield  # all rows are rotated
+            product = yield self._rotate_back()
+            if update == settings.cold_updates:
+                self._momentum[self.shard.part].zero_()
+            scale = trust_scale(product, rate, settings.kl_clip)
+            self._follow(self.shard.vectors["natural"], rate * (1 - settings.momentum), scale)
+        distance = yield from moved(self, rollout, policy, moment)
+        columns = Loss(*losses).columns()
+        return columns | {"gradient_norm": sqrt(squared), "approximate_kl": distance}
+
+    def _observe(self, update: int, actions: Tensor, batch: int) -> None:
         """Take the rollout's statistics: the first few averaged, then a moving average.
 
         They forget as much per update, however often they are taken.
         """
-        settings, network = self.settings, self.network
+        settings, network = self.settings, self.fast
+        drawn = torch.from_numpy(self._fisher_noise(update, self.actors).flatten())
+        noise = drawn.to(network.parameters.device)
         d_logits, d_values = fisher_gradients(network.logits, actions, noise, settings.value_fisher)
         gradients = network.output_gradients(d_logits, d_values)
         keep = settings.decay**settings.statistics_every
         new = 1 - keep
         if settings.is_cold(update):
             keep, new = 1.0, 1 / settings.cold_updates
-        self._own.add(network.inputs, gradients, keep, new / batch_total)
+        self._own.add(network.inputs, gradients, keep, new / batch)
         self._own.factors[-1][:-1, -1] = 0  # policy and value are layers of their own
 
-    def refresh(self, update: int) -> None:
+    def _refresh(self, update: int) -> None:
         """Decompose those of this shard's factors whose turn it is."""
         for which in self._decomposes:
             if not self.settings.refreshes(update, self._sides[which]):
@@ -175,7 +237,7 @@ class ACKTR:
             assert isinstance(factor, Tensor)
             self.bases.refresh(which, factor)
 
-    def rotate(self) -> None:
+    def _rotate(self) -> None:
         """The first half of the natural gradient, in this shard's rows."""
         settings = self.settings
         rotated = self.bases.rotate(
@@ -183,7 +245,7 @@ class ACKTR:
         )
         self._write(rotated, self._rotated)
 
-    def rotate_back(self) -> float:
+    def _rotate_back(self) -> float:
         """The second half, in this shard's rows; returns their Σ V·dW."""
         natural = self.bases.rotate_back(self._rotated, self._rows)
         self._write(natural, self._naturals)
@@ -202,17 +264,12 @@ class ACKTR:
         ):
             all_weight[rows], all_bias[rows] = weight, bias
 
-    def apply(self, update: int, learning_rate: float, scale: float, part: slice) -> None:
-        """Follow scale times the natural gradient (the plain one while cold), with momentum."""
-        settings, momentum = self.settings, self._momentum[part]
-        if settings.is_cold(update):
-            direction, rate = self._gradient[part], learning_rate
-        else:
-            direction, rate = self._natural[part], learning_rate * (1 - settings.momentum)
-            if update == settings.cold_updates:
-                momentum.zero_()
-        momentum.mul_(settings.momentum).add_(direction, alpha=scale)
-        self._parameters[part].add_(momentum, alpha=-rate)
+    def _follow(self, direction: Tensor, rate: float, scale: float) -> None:
+        """Go along scale times the direction, with momentum, in this shard's slice."""
+        part = self.shard.part
+        momentum = self._momentum[part]
+        momentum.mul_(self.settings.momentum).add_(direction[part], alpha=scale)
+        self.network.parameters[part].add_(momentum, alpha=-rate)
 
 
 def part(total: int, parts: int, index: int) -> slice:

@@ -21,7 +21,8 @@ from math import prod
 import torch
 from torch import Tensor
 
-from deepcs.agents.layers import Conv, Layer
+from deepcs.agents.network import Layer
+from deepcs.agents.plan import Conv
 
 NEGLIGIBLE = 1e-6  # eigenvalues up to this count as 0 (Baselines)
 COLUMN_BLOCKS = 4  # of a symmetric product, each done from the diagonal on: 5/8 of the whole

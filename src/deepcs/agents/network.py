@@ -5,17 +5,117 @@ layer's input is kept as the rollout goes along, and one backward pass over all 
 the gradient exactly, without a second forward pass and without autograd.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod, sqrt
 
 import torch
+import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from deepcs.agents.layers import Conv, Layer, Linear, Shape, Spec, layers_for, planes_first
+from deepcs.agents.plan import Conv, Linear, Shape, Spec, parameter_count, plan_layers
 
 ALIGNMENT = 64
 """Bytes. Matrix products may round differently at other addresses, so runs would not repeat."""
+
+
+PATCH_LIMIT = 2**22
+"""Numbers. Patches that stay in the cache: one matrix product beats oneDNN's weight gradient."""
+FEW_OUTPUTS = 32
+"""Fewer outputs than this hardly repay the cutting of patches:"""
+FEW_OUTPUTS_PATCH_LIMIT = 2**17
+"""so it must be few numbers."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer's weights and their gradient, both views of the network's flat vectors.
+
+    For a batch of B, `inputs` are (B, *input_shape), `outputs` and `d_outputs`, the gradient of
+    a loss with respect to the outputs before the ReLU, are (B, *output_shape).
+    """
+
+    name: str
+    spec: Spec
+    input_shape: Shape
+    output_shape: Shape
+    weight: Tensor
+    bias: Tensor
+    d_weight: Tensor
+    d_bias: Tensor
+
+    def between(self, inputs: Tensor, outputs: Tensor) -> Callable[[], None]:
+        """What writes this layer's outputs, after the ReLU; all views are made here, once."""
+        bias = self.bias
+        if isinstance(self.spec, Linear):
+            relu, columns = self.spec.relu, self.weight.t()
+
+            def multiply() -> None:
+                torch.addmm(bias, inputs, columns, out=outputs)
+                if relu:
+                    outputs.relu_()
+
+            return multiply
+        stride, padding = self.spec.stride, self.spec.padding
+        images, kernels, maps = map(planes_first, (inputs, self.weight, outputs))
+
+        def convolve() -> None:
+            torch.clamp_min(F.conv2d(images, kernels, bias, stride, padding), 0, out=maps)
+
+        return convolve
+
+    def input_gradient(self, inputs: Tensor, d_outputs: Tensor) -> Tensor:
+        """The gradient with respect to the inputs, (B, *input_shape)."""
+        if isinstance(self.spec, Linear):
+            return torch.mm(d_outputs, self.weight)
+        d_images = self._convolution_backward(inputs, d_outputs, [True, False, False])[0]
+        return d_images.permute(0, 2, 3, 1)
+
+    def write_gradient(self, inputs: Tensor, d_outputs: Tensor) -> None:
+        """Write the gradient of weight and bias."""
+        rows = d_outputs.reshape(-1, self.spec.out)
+        torch.sum(rows, 0, out=self.d_bias)
+        if isinstance(self.spec, Linear) or self._patch_numbers(inputs) <= self._patch_limit:
+            torch.mm(rows.t(), self.patches(inputs), out=self.d_weight.view(self.spec.out, -1))
+        else:
+            wanted = [False, True, False]
+            d_weight = self._convolution_backward(inputs, d_outputs, wanted)[1]
+            planes_first(self.d_weight).copy_(d_weight)
+
+    def patches(self, inputs: Tensor) -> Tensor:
+        """What the weight is multiplied with, (B·places, inputs of one output); one place in fc."""
+        if isinstance(self.spec, Linear):
+            return inputs
+        size, stride, padding = self.spec.kernel, self.spec.stride, self.spec.padding
+        images = F.pad(inputs, (0, 0, *[padding] * 4)) if padding else inputs
+        windows = images.unfold(1, size, stride).unfold(2, size, stride).permute(0, 1, 2, 4, 5, 3)
+        return windows.reshape(-1, self.weight[0].numel())
+
+    @property
+    def _patch_limit(self) -> int:
+        return PATCH_LIMIT if self.spec.out >= FEW_OUTPUTS else FEW_OUTPUTS_PATCH_LIMIT
+
+    def _patch_numbers(self, inputs: Tensor) -> int:
+        return len(inputs) * prod(self.output_shape[:2]) * self.weight[0].numel()
+
+    def _convolution_backward(
+        self, inputs: Tensor, d_outputs: Tensor, wanted: list[bool]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        assert isinstance(self.spec, Conv)
+        gradients: tuple[Tensor, Tensor, Tensor] = torch.ops.aten.convolution_backward(
+            planes_first(d_outputs),
+            planes_first(inputs),
+            planes_first(self.weight),
+            [self.spec.out],
+            [self.spec.stride] * 2,
+            [self.spec.padding] * 2,
+            [1, 1],
+            False,
+            [0, 0],
+            1,
+            wanted,
+        )
+        return gradients
 
 
 @dataclass(frozen=True)
@@ -50,6 +150,7 @@ class Network:
     ) -> None:
         self.observation_shape = observation_shape
         self.actions = actions
+        self.memory: Tensor | None = None  # it has none
         self.envs = envs
         self.steps = steps
         count = parameter_count(observation_shape, actions)
@@ -137,6 +238,15 @@ class Network:
         logits, values = self._run(observations, self._scratch)
         return logits.clone(), values.clone()
 
+    def play(
+        self, observations: Tensor, memory: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """As `evaluate`, and the memory, of which there is none."""
+        return *self.evaluate(observations), None
+
+    def forget(self, ended: Tensor) -> None:
+        """There is no memory to clear."""
+
     def backward(self, d_logits: Tensor, d_values: Tensor) -> list[Tensor]:
         """Write the gradient of a loss, given its gradient for logits (T·N, A) and values (T·N,).
 
@@ -187,35 +297,13 @@ def layers_of(observation_shape: Shape, actions: int) -> list[Layer]:
     return _bind(observation_shape, actions, nothing, nothing)
 
 
-def parameter_count(observation_shape: Shape, actions: int) -> int:
-    """How many numbers the flat vectors of such a network hold."""
-    return sum(
-        prod(spec.weight_shape(inputs)) + spec.out
-        for _, spec, inputs in _plan(observation_shape, actions)
-    )
-
-
-def _plan(observation_shape: Shape, actions: int) -> Iterator[tuple[str, Spec, Shape]]:
-    """Name, kind and input shape of each layer."""
-    specs = layers_for(observation_shape)
-    shape = observation_shape[1:] + observation_shape[:1]
-    for index, spec in enumerate(specs):
-        kind = "conv" if isinstance(spec, Conv) else "fc"
-        alike = [i for i, other in enumerate(specs) if type(other) is type(spec)]
-        name = f"{kind}{alike.index(index) + 1}" if len(alike) > 1 else kind
-        shape = spec.input_shape(shape)
-        yield name, spec, shape
-        shape = spec.output_shape(shape)
-    yield "head", Linear(actions + 1, relu=False), shape
-
-
 def _bind(
     observation_shape: Shape, actions: int, parameters: Tensor, gradient: Tensor
 ) -> list[Layer]:
     """The layers as views of the flat vectors: each layer's weight, then its bias."""
     layers = []
     start = 0
-    for name, spec, inputs in _plan(observation_shape, actions):
+    for name, spec, inputs in plan_layers(observation_shape, actions):
         shape = spec.weight_shape(inputs)
         middle = start + prod(shape)
         end = middle + spec.out
@@ -258,3 +346,8 @@ def _orthogonal_(weight: Tensor, gain: float, generator: torch.Generator) -> Non
     q, r = torch.linalg.qr(normal)
     q = q * r.diagonal().sign()
     weight.copy_((gain * (q if rows >= columns else q.t())).reshape(weight.shape))
+
+
+def planes_first(images: Tensor) -> Tensor:
+    """(B, height, width, channels) seen as (B, channels, height, width); matrices as they are."""
+    return images.permute(0, 3, 1, 2) if images.dim() == 4 else images

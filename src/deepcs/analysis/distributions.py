@@ -33,7 +33,7 @@ from deepcs.envs.seats import GameRecord
 from deepcs.runs.checkpoint import CheckpointError, checkpoint_steps, read_checked
 from deepcs.runs.evaluate import EVALUATION_SEED, Evaluation, evaluate, save_evaluation
 from deepcs.runs.folder import RunFolder, parse_room
-from deepcs.runs.load import load_agent
+from deepcs.runs.trained import load_agent
 
 SELECTION_SEED = 2_000_003  # apart from the seeds that report
 SELECTION_GAMES = 10

@@ -24,7 +24,7 @@ from deepcs.film.panels import enlarge_game, is_broad
 from deepcs.film.record import make_world
 from deepcs.runs.evaluate import EVALUATION_SEED
 from deepcs.runs.folder import room_text
-from deepcs.runs.load import Agent
+from deepcs.runs.trained import TrainedAgent
 
 MAX_STEPS = 4_500  # five minutes of play
 FRAMES = 4  # raw ones to a step
@@ -57,7 +57,7 @@ class Moment:
     """each tile touched so far, once"""
 
 
-def play(agent: Agent, seed: int = EVALUATION_SEED) -> Played:
+def play(agent: TrainedAgent, seed: int = EVALUATION_SEED) -> Played:
     """One game, unseen."""
     played = Played(seed, [], [])
     rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ def play(agent: Agent, seed: int = EVALUATION_SEED) -> Played:
     return played
 
 
-def look_at(agent: Agent, played: Played, steps: Sequence[int]) -> list[Moment]:
+def look_at(agent: TrainedAgent, played: Played, steps: Sequence[int]) -> list[Moment]:
     """The same game again, and how it looks after some of its steps."""
     moments: list[Moment] = []
     touched: Counter[Tile] = Counter()
@@ -90,7 +90,7 @@ def look_at(agent: Agent, played: Played, steps: Sequence[int]) -> list[Moment]:
 
 
 def _steps(
-    agent: Agent, seed: int, actions: list[int]
+    agent: TrainedAgent, seed: int, actions: list[int]
 ) -> Iterator[tuple[Env, np.ndarray, float, bool]]:
     """The world, what it shows, the score, and whether the game is over: at first, and after each
     action, of which more may be appended on the way."""
@@ -115,7 +115,7 @@ def _explorer(env: Env) -> Explorer:
 
 
 @styled
-def draw_panel(group: Group, agent: Agent, played: Played) -> Drawing:
+def draw_panel(group: Group, agent: TrainedAgent, played: Played) -> Drawing:
     """The game, the grid and, in MontezumaRevenge, the map, at the last new tile of a game."""
     world = group.world
     (moment,) = look_at(agent, played, played.new_tiles[-1:])
@@ -167,7 +167,7 @@ def draw_touched(axes: Axes, group: Group, touched: Counter[Tile]) -> None:
 
 
 @styled
-def draw_filling(group: Group, agent: Agent, played: Played) -> Drawing:
+def draw_filling(group: Group, agent: TrainedAgent, played: Played) -> Drawing:
     """How the grid fills in one game: screens above, the network's planes below."""
     last = len(played.new_tiles) - 1
     steps = sorted({played.new_tiles[round(share * last)] for share in STRIP})

@@ -46,7 +46,7 @@ from deepcs.curiosity.games import find_game
 from deepcs.envs.mazes import MAZES
 from deepcs.film.record import record
 from deepcs.runs.checkpoint import CheckpointError
-from deepcs.runs.load import load_agent
+from deepcs.runs.trained import load_agent
 from deepcs.studies.folder import StudyFolder
 from deepcs.system.files import write_whole
 

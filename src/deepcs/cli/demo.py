@@ -18,7 +18,8 @@ from deepcs.agents.a2c import A2CSettings
 from deepcs.film.record import record
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import Evaluation, evaluate
-from deepcs.runs.load import RunLogs, load_agent, load_run
+from deepcs.runs.load import RunLogs, load_run
+from deepcs.runs.trained import load_agent
 from deepcs.runs.treatment import TREATMENTS
 from deepcs.studies.job import Job
 from deepcs.studies.local import run_jobs
@@ -91,7 +92,7 @@ def hallway_job(treatment: str, out: Path) -> Job:
 
 def _job(world: str, treatment: str, steps: int, out: Path) -> Job:
     constant = A2CSettings(schedule="constant")
-    config = RunConfig(world, treatment, steps=steps, shards=1, a2c=constant)
+    config = RunConfig(world, treatment, steps=steps, shards=1, learner=constant)
     return Job(config, out, out.parent / "logs" / f"{out.name}.log")
 
 

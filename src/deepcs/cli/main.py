@@ -84,6 +84,8 @@ def _run(args: Sequence[str] | None) -> None:
     module, _, kind = COMMANDS[name].partition(":")
     command_type: type[Command] = getattr(importlib.import_module(module), kind)
     try:
+        if hasattr(command_type, "for_arguments"):
+            command_type = command_type.for_arguments(rest)
         command = tyro.cli(command_type, args=rest, prog=f"deepcs {name}")
         command.run()
     except ValueError as error:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -14,13 +16,26 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from deepcs.agents.table import find_agent
 from deepcs.film.record import record
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import Count
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
-from deepcs.runs.load import Agent, load_agent
 from deepcs.runs.progress import display_for
 from deepcs.runs.train import StoppedError, resume, train
+from deepcs.runs.trained import TrainedAgent, load_agent
+
+
+def _agent_of(arguments: Sequence[str]) -> str:
+    """What --agent is set to."""
+    default: str = RunConfig.agent
+    for k, word in enumerate(arguments):
+        if word.startswith("--agent="):
+            default = word.partition("=")[2]
+        elif word == "--agent" and k + 1 < len(arguments):
+            default = arguments[k + 1]
+    return default
+
 
 RunPath = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 
@@ -49,13 +64,24 @@ class Train:
     workers: int | None = None
     """processes that emulate; results do not depend on it; None: one per core"""
 
+    @classmethod
+    def for_arguments(cls, arguments: Sequence[str]) -> type[Train]:
+        """With the settings of the agent that the arguments name: --a2c.gamma and so on."""
+        agent = find_agent(_agent_of(arguments))
+        settings_type: Any = agent.Settings
+        learner = Annotated[
+            settings_type, tyro.conf.arg(name=agent.name, help=f"numbers of {agent.name}")
+        ]
+        fields = {"learner": field(default_factory=agent.Settings)}
+        body = {"__doc__": cls.__doc__, "__annotations__": {"learner": learner}, **fields}
+        return dataclass(frozen=True)(type("Train", (cls,), body))
+
     def run(self) -> None:
-        config = self.config.resolved()
-        out = self.out or Path("runs") / config.name
+        config = dataclasses.replace(self.config, learner=getattr(self, "learner", None))
+        name = config.resolved().name
+        out = self.out or Path("runs") / name
         try:
-            stopped_by = train(
-                self.config, out, workers=self.workers, display=display_for(config.name)
-            )
+            stopped_by = train(config, out, workers=self.workers, display=display_for(name))
         except StoppedError as error:
             _give_up(error)
         else:
@@ -120,7 +146,7 @@ class Evaluate:
         print(f"Each game: {path}")
 
 
-def evaluation_table(agent: Agent, result: Evaluation) -> Table:
+def evaluation_table(agent: TrainedAgent, result: Evaluation) -> Table:
     """Median, quartiles and extremes of score, rooms and tiles."""
     config = agent.config
     title = f"{config.world}, {config.treatment}, {config.agent}, {agent.step:,} steps"

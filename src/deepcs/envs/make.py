@@ -17,7 +17,7 @@ from deepcs.envs.atari import AtariActor
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.protocol import protocol as find_protocol
-from deepcs.envs.seats import Env
+from deepcs.envs.seats import Env, Spaces
 from deepcs.envs.wrapper import CuriosityWrapper
 
 
@@ -55,6 +55,14 @@ def make_actor(name: str, *, render_mode: str | None = None, **settings: Any) ->
         raise ValueError(f"Got grid {grid!r}; a maze takes plane or none.")
     settings["tile"] = 1 if settings.get("tile") is None else settings["tile"]
     return MAZES[name](grid=grid == "plane", render_mode=render_mode, **settings)
+
+
+def spaces_of(world: str, **settings: Any) -> Spaces:
+    """What an actor of a world sees and does; settings as in make_actor."""
+    env = make_actor(world, **settings)
+    spaces = Spaces(env.observation_space, env.action_space)
+    env.close()
+    return spaces
 
 
 def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> Env:

@@ -20,7 +20,7 @@ from deepcs.film.mp4 import Mp4
 from deepcs.film.overlay import draw_grid_over
 from deepcs.film.panels import Composition, Number, Scene, enlarge_game
 from deepcs.runs.evaluate import EVALUATION_SEED
-from deepcs.runs.load import Agent
+from deepcs.runs.trained import TrainedAgent
 
 FPS = 15  # real time: 60 raw frames a second, 4 to a step
 MAX_STEPS = 4_500  # five minutes
@@ -97,7 +97,7 @@ class FilmedActor(AtariActor):
 
 
 def record(
-    agent: Agent,
+    agent: TrainedAgent,
     path: Path | str,
     *,
     seed: int = EVALUATION_SEED,
@@ -146,7 +146,7 @@ def _written_beside(path: Path) -> Iterator[Path]:
         ) from error
 
 
-def make_world(agent: Agent) -> Env:
+def make_world(agent: TrainedAgent) -> Env:
     """One actor as the agent knows it, that can be looked at; its grid starts empty."""
     world, settings = agent.config.world, agent.config.actor_settings()
     if settings["lifetime"] == "never":
@@ -156,7 +156,7 @@ def make_world(agent: Agent) -> Env:
     return make_actor(world, render_mode="rgb_array", **settings)
 
 
-def _play(agent: Agent, seed: int, greedy: bool, max_steps: int | None) -> Game:
+def _play(agent: TrainedAgent, seed: int, greedy: bool, max_steps: int | None) -> Game:
     """One game, unseen."""
     env = make_world(agent)
     rng = None if greedy else np.random.default_rng(seed)
@@ -178,7 +178,7 @@ def _play(agent: Agent, seed: int, greedy: bool, max_steps: int | None) -> Game:
 class Camera:
     """Makes frames of one agent's world."""
 
-    def __init__(self, agent: Agent, env: Env, info: dict[str, Any]) -> None:
+    def __init__(self, agent: TrainedAgent, env: Env, info: dict[str, Any]) -> None:
         """`info`: of the game's start."""
         config = agent.config
         self._env = env
@@ -232,7 +232,7 @@ def _plain(number: float) -> str:
     return f"{number:,.0f}" if number == round(number) else f"{number:,.2f}"
 
 
-def _film(agent: Agent, game: Game, path: Path, fps: int) -> Tally:
+def _film(agent: TrainedAgent, game: Game, path: Path, fps: int) -> Tally:
     """The same game again: same seed, same actions, each step a frame of the video."""
     env = make_world(agent)
     tally = Tally()

@@ -2,10 +2,10 @@
 
 checkpoints/<step>/
   weights.safetensors     the network, by PyTorch's usual names
-  optimizer.safetensors   RMSProp's mean squares, or ACKTR's momentum, factors and bases
+  learner.safetensors     the learner's vectors, as it names them: mean_square, momentum …
   actors.safetensors      arrays of the actors' snapshots
   state.json              the rest: counters, where the logs stood, the snapshots' JSON
-  manifest.json           SHA-256 of the files above; written last
+  manifest.json           SHA-256 of the files above, whichever they are; written last
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from safetensors.numpy import save as save_arrays
 from deepcs.system.files import sync_folder, write_synced
 from deepcs.system.snapshot import SnapshotError, from_arrays, to_arrays
 
-FILES = ("weights.safetensors", "optimizer.safetensors", "actors.safetensors", "state.json")
+NEEDED = ("weights.safetensors", "actors.safetensors", "state.json")
 MANIFEST = "manifest.json"
 
 
@@ -39,7 +39,7 @@ class Checkpoint:
 
     step: int
     weights: dict[str, np.ndarray]
-    optimizer: dict[str, np.ndarray]
+    learner: dict[str, np.ndarray]
     actors: list[Any] | None
     """a snapshot per actor; None: the environments cannot be frozen"""
     state: dict[str, Any]
@@ -79,7 +79,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, staging: Path | None =
     state = {"step": checkpoint.step, "state": checkpoint.state, "actors": tree}
     contents = {
         "weights.safetensors": _pack(checkpoint.weights),
-        "optimizer.safetensors": _pack(checkpoint.optimizer),
+        "learner.safetensors": _pack(checkpoint.learner),
         "actors.safetensors": _pack(arrays),
         "state.json": json.dumps(state, default=_plain).encode(),
     }
@@ -116,8 +116,11 @@ def read_checked(folder: Path, step: int) -> dict[str, bytes]:
     where = folder / str(step)
     try:
         hashes = json.loads((where / MANIFEST).read_bytes())
-        contents = {name: (where / name).read_bytes() for name in FILES}
-        wrong = [n for n in FILES if hashlib.sha256(contents[n]).hexdigest() != hashes[n]]
+        names = [*NEEDED, *(name for name in hashes if name not in NEEDED)]
+        if any(Path(name).name != name for name in names):
+            raise ValueError("its manifest names files elsewhere")
+        contents = {name: (where / name).read_bytes() for name in names}
+        wrong = [n for n in names if hashlib.sha256(contents[n]).hexdigest() != hashes[n]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"Checkpoint {where} is damaged ({error}).") from error
     if wrong:
@@ -133,7 +136,7 @@ def load_checkpoint(folder: Path, step: int) -> Checkpoint:
     return Checkpoint(
         state["step"],
         load_arrays(contents["weights.safetensors"]),
-        load_arrays(contents["optimizer.safetensors"]),
+        load_arrays(contents["learner.safetensors"]) if "learner.safetensors" in contents else {},
         from_arrays(arrays, state["actors"]),
         state["state"],
     )

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+import tyro
 
-from deepcs.agents.a2c import A2CSettings
-from deepcs.agents.acktr import ACKTRSettings
+from deepcs.agents.networks import plan_network
+from deepcs.agents.table import find_agent
+from deepcs.agents.training import Training
 from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import check_tile
 from deepcs.curiosity.reward import Weight, check_weight
-from deepcs.envs.make import world_name
+from deepcs.envs.make import spaces_of, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.counts import Count, World
+from deepcs.runs.sources import source_digest
 from deepcs.runs.treatment import Treatment, treatment
+from deepcs.system.importing import is_path
 from deepcs.system.process import cores
 
-FORMAT = 1  # of the run folder; another number is refused
+FORMAT = 2  # of the run folder: what is written, and can be resumed
+READABLE = (1, 2)  # formats that can be evaluated, recorded and reported
 LIBRARIES = ("deepcs", "torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
 PAPER_STEPS = 160_000_000
-LARGEST = 3e38  # what float32 holds
 LARGEST_SEED = 2**63 - 1  # what every generator takes
-AGENTS = ("a2c", "acktr")
-# Of a learner's numbers: the whole ones, and those from 0 to below 1.
-WHOLE = ("steps", "cold_updates", "statistics_every", "refresh_every", "refresh_large_every")
-SHARES = ("momentum", "decay", "tolerance")
-LEAST = {"damping": 1e-9, "kl_clip": 1e-12}  # less would make steps of any length, or none
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
+POSITIVE = ("steps", "actors", "threads", "log_every", "milestone_every")
+NOT_NEGATIVE = ("shards", "checkpoint_every", "seed")
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class RunConfig:
     """Settings of one training run; all that can change a byte of its result."""
 
     world: World
-    """one of the twelve games, a maze, or module:factory of an environment of your own"""
+    """one of the games, a maze, or module:factory of an environment of your own"""
     treatment: str = "deepcs"
     """deepcs, a2c, no-grid, no-intrinsic, never-reset or life-reset"""
     protocol: str = "paper"
-    """paper or machado"""
+    """paper, baselines or machado"""
     steps: Count = PAPER_STEPS
     """agent steps over all actors (4 raw frames each), rounded up to whole updates"""
     seed: int = 0
@@ -58,16 +58,18 @@ class RunConfig:
     """tile size in raw units; None: the game's own (paper)"""
     grid: Literal["plane", "stacked"] = "plane"
     """how a treatment that sees the grid sees it: one plane, or the last four"""
+    compass: bool = False
+    """mazes: show the way to the nearest untouched tile, beside the picture"""
     graded: bool = False
     """intrinsic reward of 1/√n at a tile's n-th entry, instead of 1 at the first"""
     max_frames: int | None = None
     """raw frames per game; None: the protocol's"""
-    agent: Literal["a2c", "acktr"] = "a2c"
-    """the learner: a2c, or acktr, its natural gradient (paper, S3)"""
-    a2c: A2CSettings = field(default_factory=A2CSettings)
-    """A2C's numbers"""
-    acktr: ACKTRSettings = field(default_factory=ACKTRSettings)
-    """ACKTR's numbers; for the thrifty ones set statistics_every 8 and refresh_large_every 100"""
+    agent: str = "a2c"
+    """the learner: a2c, acktr (its natural gradient; paper, S3), or module:Class of your own"""
+    learner: Annotated[Any, tyro.conf.Suppress] = None
+    """the agent's own numbers, of its Settings class; None: their defaults"""
+    network: str = "auto"
+    """fast (built in), joint (for several arrays), module:function of your own; auto: what fits"""
     shards: int = 0
     """parts of the batch whose gradients are computed apart, then added; 0: chosen, one per core"""
     threads: int = 1
@@ -82,54 +84,87 @@ class RunConfig:
     """a checkpoint is kept for good whenever this many steps have passed"""
 
     def resolved(self) -> RunConfig:
-        """With every choice made and checked; raises ValueError in one sentence."""
-        positive = ("steps", "actors", "threads", "log_every", "milestone_every")
-        for name in positive:
-            if not _whole(getattr(self, name), 1):
-                raise ValueError(
-                    f"Got {name} {getattr(self, name)}; give a whole number from 1 up."
-                )
-        for name in ("shards", "checkpoint_every", "seed"):
-            if not _whole(getattr(self, name), 0):
-                raise ValueError(
-                    f"Got {name} {getattr(self, name)}; give a whole number from 0 up."
-                )
+        """With every choice made that needs no look at the world, and checked.
+
+        Raises ValueError in one sentence.
+        """
+        self.check()
+        world = world_name(self.world)
+        known = find_game(world)
+        settings = self._checked_learner()
+        device = self._device()
+        shards = self.shards or (min(cores(), self.actors) if known is not None else 1)
+        chosen = dataclasses.replace(
+            self,
+            world=world,
+            weight=check_weight(self._first(self.weight, known and known.weight, "equal")),
+            tile=self._first(self.tile, known and known.tile, 1 if world in MAZES else None),
+            max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
+            learner=settings,
+            shards=1 if device != "cpu" else min(shards, self.actors),
+            device=device,
+        )
+        often = self.checkpoint_every or TEN_MINUTES["maze" if world in MAZES else "atari"]
+        return dataclasses.replace(
+            chosen,
+            steps=chosen.whole_updates(self.steps),
+            log_every=chosen.whole_updates(self.log_every),
+            checkpoint_every=chosen.whole_updates(often),
+        )
+
+    def fitted(self) -> RunConfig:
+        """With the network chosen that fits the world; refuses what cannot be trained there."""
+        training = self.training()
+        plan = plan_network(self.network, spaces_of(self.world, **training.actor_settings))
+        training.agent_type.vectors(self.learner, plan, self.shards)
+        return dataclasses.replace(self, network=plan.name)
+
+    @staticmethod
+    def _first(*choices: Any) -> Any:
+        return next((choice for choice in choices if choice is not None), None)
+
+    def check(self) -> None:
+        """Raise ValueError for what can be refused without running code of the user's own."""
+        for names, least in ((POSITIVE, 1), (NOT_NEGATIVE, 0)):
+            for name in names:
+                if not _whole(getattr(self, name), least):
+                    raise ValueError(
+                        f"Got {name} {getattr(self, name)}; give a whole number from {least} up."
+                    )
         if self.seed > LARGEST_SEED:
             raise ValueError(f"Got seed {self.seed}; give a whole number below 2^63.")
         if self.grid not in ("plane", "stacked"):
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
-        if self.agent not in AGENTS:
-            raise ValueError(f"Got agent {self.agent!r}; choose one of {', '.join(AGENTS)}.")
-        _check_numbers("a2c", self.a2c)
-        _check_numbers("acktr", self.acktr)
         if self.max_frames is not None and not _whole(self.max_frames, 1):
             raise ValueError(
                 f"Got max_frames {self.max_frames}; give a whole number from 1 up, or none."
             )
-        treatment(self.treatment)
-        protocol(self.protocol)
-        world = world_name(self.world)
         if self.tile is not None:
             check_tile(self.tile)
-        device = self._device()
-        shards = self.shards or (min(cores(), self.actors) if find_game(world) else 1)
-        if device != "cpu":
-            shards = 1
-        kind = "maze" if world in MAZES else "atari"
-        known = find_game(world)
-        weight = self.weight
-        if weight is None:
-            weight = known.weight if known is not None else "equal"
-        return dataclasses.replace(
-            self,
-            world=world,
-            steps=self.whole_updates(self.steps),
-            weight=check_weight(weight),
-            shards=min(shards, self.actors),
-            device=device,
-            log_every=self.whole_updates(self.log_every),
-            checkpoint_every=self.whole_updates(self.checkpoint_every or TEN_MINUTES[kind]),
-        )
+        protocol(self.protocol)
+        treatment(self.treatment)
+        world_name(self.world)
+        if not is_path(self.agent):
+            self._checked_learner()
+
+    def _checked_learner(self) -> Any:
+        """The agent's settings, or their defaults."""
+        agent: Any = find_agent(self.agent)
+        settings: Any = self.learner
+        if settings is None or isinstance(settings, dict):  # as read from a file
+            settings = make_settings(self.agent, settings or {})
+        if not isinstance(settings, agent.Settings):
+            raise ValueError(
+                f"Got learner {settings!r} for agent {self.agent}; give a "
+                f"{agent.Settings.__name__}."
+            )
+        if not _whole(settings.n_steps, 1):
+            raise ValueError(
+                f"Got {agent.name}.n_steps {settings.n_steps}; give a whole number from 1 up."
+            )
+        if hasattr(settings, "check"):
+            settings.check()
+        return settings
 
     def _device(self) -> str:
         if self.device == "auto":
@@ -143,16 +178,16 @@ class RunConfig:
     @property
     def update_steps(self) -> int:
         """Steps of one update, over all actors."""
-        return self.actors * self.learner.steps
-
-    @property
-    def learner(self) -> A2CSettings | ACKTRSettings:
-        """The numbers of the agent that learns."""
-        return self.acktr if self.agent == "acktr" else self.a2c
+        return self.actors * int(self.learner.n_steps)
 
     def whole_updates(self, steps: int) -> int:
         """Steps rounded up to whole updates."""
         return -(-steps // self.update_steps) * self.update_steps
+
+    def learning_rate(self, step: int) -> float:
+        """The learning rate after so many steps."""
+        rate: float = self.learner.learning_rate
+        return rate if self.learner.schedule == "constant" else rate * max(0, 1 - step / self.steps)
 
     @property
     def treatment_settings(self) -> Treatment:
@@ -163,15 +198,20 @@ class RunConfig:
         return protocol(self.protocol)
 
     @property
+    def agent_name(self) -> str:
+        """The agent's name without its module."""
+        return self.agent.rpartition(":")[2]
+
+    @property
     def name(self) -> str:
         """A folder name for this run."""
-        agent = "" if self.agent == "a2c" else f"-{self.agent}"
+        agent = "" if self.agent == "a2c" else f"-{self.agent_name}"
         world = self.world.replace(":", "-")
         return f"{world}{agent}-{self.treatment}-{self.protocol}-seed{self.seed}"
 
     def actor_settings(self) -> dict[str, Any]:
         """What make_vec needs to make this run's actors."""
-        return {
+        settings = {
             "protocol": self.protocol,
             "grid": self.grid if self.treatment_settings.sees_grid else "none",
             "lifetime": self.treatment_settings.lifetime,
@@ -179,32 +219,32 @@ class RunConfig:
             "graded": self.graded,
             "max_frames": self.max_frames,
         }
+        return {**settings, "compass": True} if self.compass else settings
 
-
-def _check_numbers(agent: str, settings: A2CSettings | ACKTRSettings) -> None:
-    for name, number in vars(settings).items():
-        given = f"Got {agent}.{name} {number}"
-        if name == "schedule":
-            if number not in ("linear", "constant"):
-                raise ValueError(f"Got {agent}.schedule {number!r}; choose linear or constant.")
-        elif name in WHOLE:
-            if not _whole(number, 1):
-                raise ValueError(f"{given}; give a whole number from 1 up.")
-        elif name in SHARES:
-            if not 0 <= number < 1:
-                raise ValueError(f"{given}; give a number from 0 to below 1.")
-        elif name in LEAST:
-            if not LEAST[name] <= number <= LARGEST:
-                raise ValueError(f"{given}; give a finite number from {LEAST[name]:g} up.")
-        elif name == "gamma":
-            if not 0 <= number <= 1:
-                raise ValueError(f"{given}; give a number from 0 to 1.")
-        elif not 0 <= number <= (math.inf if name.endswith("max_gradient_norm") else LARGEST):
-            raise ValueError(f"{given}; give a finite number from 0 up.")
+    def training(self) -> Training:
+        """What the shards need to know of a resolved config."""
+        rules = self.protocol_settings
+        assert self.weight is not None
+        return Training(
+            self.world,
+            self.actor_settings(),
+            self.agent,
+            self.learner,
+            self.network,
+            self.actors,
+            self.shards,
+            self.seed,
+            self.weight,
+            self.treatment_settings.paid,
+            rules.life_ends_return,
+            rules.bootstrap_cut,
+            self.threads,
+            self.device,
+        )
 
 
 def _whole(number: object, least: int) -> bool:
-    return isinstance(number, int) and number >= least
+    return isinstance(number, int) and not isinstance(number, bool) and number >= least
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:
@@ -213,18 +253,34 @@ def to_json(config: RunConfig) -> dict[str, Any]:
 
 
 def from_json(saved: dict[str, Any]) -> RunConfig:
-    """The settings that `to_json` wrote."""
-    numbers = {
-        "a2c": A2CSettings(**saved["a2c"]),
-        "acktr": ACKTRSettings(**saved.get("acktr", {})),
-    }
-    return RunConfig(**{**saved, **numbers})
+    """The settings that `to_json` wrote, or those of deepcs 0.1 (format 1)."""
+    saved = dict(saved)
+    if "learner" not in saved:
+        numbers = dict(saved[saved["agent"]]) if saved["agent"] in saved else {}
+        if "steps" in numbers:
+            numbers["n_steps"] = numbers.pop("steps")
+        saved = {key: value for key, value in saved.items() if key not in ("a2c", "acktr")}
+        saved |= {"learner": numbers, "network": "fast"}
+    if saved["learner"] is not None and not is_path(saved["agent"]):
+        saved["learner"] = make_settings(saved["agent"], saved["learner"])
+    return RunConfig(**saved)
+
+
+def make_settings(agent: str, numbers: dict[str, Any]) -> Any:
+    """An agent's settings, of which some are given by name; raises ValueError for unknown ones."""
+    kind = find_agent(agent).Settings
+    known = [f.name for f in dataclasses.fields(kind)]
+    unknown = sorted(numbers.keys() - set(known))
+    if unknown:
+        raise ValueError(f"Got {agent}.{unknown[0]}; choose from {', '.join(known)}.")
+    return kind(**numbers)
 
 
 def versions() -> dict[str, str]:
     """What the run's bytes depend on beside its settings."""
     return {
         **{name: version(name) for name in LIBRARIES},
+        "sources": source_digest(),
         "python": platform.python_version(),
         "machine": platform.machine(),
     }

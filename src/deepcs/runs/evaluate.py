@@ -11,7 +11,7 @@ import numpy as np
 
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.folder import room_text
-from deepcs.runs.load import Agent
+from deepcs.runs.trained import TrainedAgent
 from deepcs.system.files import write_whole
 
 EVALUATION_SEED = 1_000_003  # apart from the seeds that people train with
@@ -38,7 +38,7 @@ class Evaluation:
 
 
 def evaluate(
-    agent: Agent,
+    agent: TrainedAgent,
     *,
     games: int = 100,
     seed: int = EVALUATION_SEED,

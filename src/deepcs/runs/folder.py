@@ -6,7 +6,6 @@ that nothing stands twice and nothing is missing.
 
 from __future__ import annotations
 
-import dataclasses
 import fcntl
 import io
 import json
@@ -22,17 +21,21 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from deepcs.agents.table import find_agent
 from deepcs.curiosity.grid import Room, Tile
-from deepcs.runs.config import FORMAT, RunConfig, from_json, to_json, versions
+from deepcs.runs.config import FORMAT, READABLE, RunConfig, from_json, to_json, versions
 from deepcs.runs.lease import Lease, Terms, is_leased
 from deepcs.system.files import write_whole
 
 GAMES_COLUMNS = ("step", "actor", "score", "intrinsic", "tiles", "steps", "rooms")
-CURVE_COLUMNS = (
-    *("step", "score", "intrinsic", "entropy", "policy_loss", "value_loss"),
-    *("gradient_norm", "learning_rate", "games", "steps_per_second", "seconds"),
-)
+FIRST_COLUMNS = ("step", "score", "intrinsic", "tiles")
+LAST_COLUMNS = ("learning_rate", "games", "steps_per_second", "seconds")
 TIME_COLUMNS = ("steps_per_second", "seconds")  # differ from one execution to the next
+
+
+def curve_columns(agent: str) -> tuple[str, ...]:
+    """Columns of curve.csv: the run's, with the agent's own in between."""
+    return (*FIRST_COLUMNS, *find_agent(agent).columns, *LAST_COLUMNS)
 
 
 class RunError(ValueError):
@@ -56,6 +59,7 @@ class SavedRun:
     config: RunConfig
     segments: tuple[Segment, ...]
     versions: dict[str, str]
+    format: int
 
 
 def room_text(room: Room) -> str:
@@ -159,16 +163,18 @@ class RunFolder:
         if not isinstance(saved, dict) or "format" not in saved:
             raise RunError(f"{path} is not a config of deepcs; give the folder of a run.")
         written_by = saved["versions"] if isinstance(saved.get("versions"), dict) else {}
-        if saved["format"] != FORMAT:
+        if saved["format"] not in READABLE:
             raise RunError(
-                f"{self.path} is a run of format {saved['format']}, this deepcs reads format "
-                f"{FORMAT}; use the version that wrote it, {written_by.get('deepcs', 'unknown')}."
+                f"{self.path} is a run of format {saved['format']}, this deepcs reads formats "
+                f"{' and '.join(map(str, READABLE))}; use the version that wrote it, "
+                f"{written_by.get('deepcs', 'unknown')}."
             )
         try:
             config = from_json(saved["config"])
-            dataclasses.replace(config, device="cpu").resolved()  # read where there is no cuda too
+            config.check()
             segments = tuple(Segment(*map(int, pair)) for pair in saved["segments"])
-            return SavedRun(config, segments, {"deepcs": written_by["deepcs"], **written_by})
+            versions = {"deepcs": written_by["deepcs"], **written_by}
+            return SavedRun(config, segments, versions, saved["format"])
         except (KeyError, TypeError, ValueError) as error:
             raise RunError(
                 f"{path} lacks or mistakes a setting ({error}); restore the file from a copy."

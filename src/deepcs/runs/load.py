@@ -1,4 +1,4 @@
-"""Finished or half-finished runs, from Python: the agent to play with, the logs as arrays."""
+"""The logs of a run, finished or not, as arrays."""
 
 from __future__ import annotations
 
@@ -8,25 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 
-from deepcs.agents.network import Network
-from deepcs.agents.noise import greedy, sample
 from deepcs.curiosity.grid import Room
-from deepcs.envs.make import make_vec
-from deepcs.envs.pool import ActorPool
-from deepcs.runs.checkpoint import (
-    CheckpointError,
-    checkpoint_steps,
-    load_checkpoint,
-    newest_checkpoint,
-)
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import (
-    CURVE_COLUMNS,
     GAMES_COLUMNS,
     RunError,
     RunFolder,
@@ -35,66 +22,8 @@ from deepcs.runs.folder import (
     parse_room,
     read_visits,
 )
-from deepcs.runs.shard import look_at_world
 
-
-class Agent:
-    """A trained policy."""
-
-    def __init__(self, config: RunConfig, step: int, weights: dict[str, np.ndarray]) -> None:
-        self.config = config
-        self.step = step
-        """steps that it was trained for"""
-        world = look_at_world(config)
-        self._network = Network(world.observation_shape, world.actions, envs=1, steps=1)
-        for name, tensor in self._network.named_parameters().items():
-            tensor.copy_(torch.from_numpy(weights[name]))
-
-    def policy(self, observations: np.ndarray) -> np.ndarray:
-        """Probability of each action: (N, *observation shape) -> (N, actions)."""
-        logits, _ = self._network.evaluate(torch.from_numpy(observations))
-        probabilities: np.ndarray = torch.softmax(logits, 1).numpy()
-        return probabilities
-
-    def act(self, observations: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
-        """Actions (N,): drawn from the policy with `rng`, or the likeliest without."""
-        logits, _ = self._network.evaluate(torch.from_numpy(observations))
-        return greedy(logits) if rng is None else sample(logits, rng.random(len(observations)))
-
-    def make_envs(
-        self, num_envs: int, *, seed: int, workers: int | None = None, **settings: Any
-    ) -> ActorPool:
-        """Worlds as the agent knows them; grids start empty in every game."""
-        wanted = {**self.config.actor_settings(), **settings}
-        if wanted["lifetime"] == "never":
-            wanted["lifetime"] = "game"
-        return make_vec(self.config.world, num_envs=num_envs, seed=seed, workers=workers, **wanted)
-
-
-def load_agent(run: Path | str, step: int | None = None) -> Agent:
-    """The agent of a run: of its newest whole checkpoint, or of the one at a step.
-
-    >>> agent = load_agent("runs/Freeway-deepcs-paper-seed0")  # doctest: +SKIP
-    >>> actions = agent.act(observations, np.random.default_rng(0))  # doctest: +SKIP
-    """
-    folder = RunFolder(run)
-    config = folder.read_config().config
-    if step is not None:
-        steps = checkpoint_steps(folder.checkpoints)
-        if step not in steps:
-            raise CheckpointError(
-                f"{folder.path} has no checkpoint of step {step}; "
-                f"choose one of {', '.join(map(str, steps)) or 'none yet'}."
-            )
-        checkpoint = load_checkpoint(folder.checkpoints, step)
-    else:
-        newest, _ = newest_checkpoint(folder.checkpoints)
-        if newest is None:
-            raise CheckpointError(
-                f"{folder.path} has no checkpoint yet; wait for its first or train longer."
-            )
-        checkpoint = newest
-    return Agent(config, checkpoint.step, checkpoint.weights)
+CURVE_NEEDED = ("step", "score", "intrinsic", "seconds")
 
 
 @dataclass(frozen=True)
@@ -104,7 +33,7 @@ class RunLogs:
     config: RunConfig
     segments: tuple[Segment, ...]
     curve: dict[str, np.ndarray]
-    """columns of curve.csv, float64; NaN where there was nothing yet"""
+    """columns of curve.csv by name, float64; NaN where there was nothing yet"""
     games: dict[str, np.ndarray]
     """columns of games.csv but for the rooms, float64"""
     game_rooms: list[tuple[Room, ...]]
@@ -118,7 +47,7 @@ def load_run(path: Path | str) -> RunLogs:
     """The logs of a run, whether it is finished or not."""
     folder = RunFolder(path)
     saved = folder.read_config()
-    games = _rows(folder.path / "games.csv", GAMES_COLUMNS)
+    columns, games = _table(folder.path / "games.csv", GAMES_COLUMNS)
     visits: dict[str, np.ndarray] = {name: np.zeros(0, np.int64) for name in VisitLog.NAMES}
     visit_rooms: list[Room] = []
     if (folder.path / "visits.npz").is_file():
@@ -131,23 +60,29 @@ def load_run(path: Path | str) -> RunLogs:
             saved.config,
             saved.segments,
             read_curve(folder.path),
-            _numbers(games, GAMES_COLUMNS[:-1], GAMES_COLUMNS),
+            _numbers(games, columns[:-1], columns),
             [known[cell] for cell in cells],
             visits,
             visit_rooms,
         )
 
 
-def read_curve(path: Path, names: Sequence[str] = CURVE_COLUMNS) -> dict[str, np.ndarray]:
-    """Columns of a run's curve.csv alone, float64; NaN where there was nothing yet."""
-    rows = _rows(path / "curve.csv", CURVE_COLUMNS)
+def read_curve(path: Path, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """Columns of a run's curve.csv alone, float64; NaN where there was nothing yet.
+
+    names: those wanted, of which one that the run does not have is all NaN; None: all there are.
+    """
+    columns, rows = _table(path / "curve.csv", CURVE_NEEDED)
     with _damage_named(path):
-        return _numbers(rows, names, CURVE_COLUMNS)
+        found = _numbers(rows, columns, columns)
+    if names is None:
+        return found
+    return {name: found.get(name, np.full(len(rows), np.nan)) for name in names}
 
 
 def count_room_orders(path: Path) -> Counter[tuple[Room, ...]]:
     """How many games of a run visited which rooms, in which order of first entry."""
-    rows = _rows(path / "games.csv", GAMES_COLUMNS)
+    _, rows = _table(path / "games.csv", GAMES_COLUMNS)
     with _damage_named(path):
         games = Counter(_last_cells(rows))
         return Counter({_parse_rooms(cell): count for cell, count in games.items()})
@@ -166,20 +101,22 @@ def _damage_named(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _rows(path: Path, names: Sequence[str]) -> list[bytes]:
-    """A CSV's whole rows; a last one that is still being written is left out.
+def _table(path: Path, needed: Sequence[str]) -> tuple[list[str], list[bytes]]:
+    """A CSV's columns and its whole rows; a last row that is still being written is left out.
 
+    needed: columns without which it is damaged; a file of a newer or older version may have more.
     A run that is just starting has no file yet, or an empty one: no rows. Cells have no quotes;
     csv.reader, which minds them, takes several times as long over a hundred thousand rows.
     """
     whole, _, _ = path.read_bytes().rpartition(b"\n") if path.is_file() else (b"", b"", b"")
     if not whole:
-        return []
+        return list(needed), []
     header, *rows = whole.splitlines()
+    columns = header.decode(errors="replace").split(",")
     widths = set(map(bytes.count, rows, itertools.repeat(b",")))
-    if header != ",".join(names).encode() or not widths <= {len(names) - 1}:
+    if not set(needed) <= set(columns) or not widths <= {len(columns) - 1}:
         raise RunError(f"{path} is damaged; restore it from a copy.")
-    return rows
+    return columns, rows
 
 
 def _numbers(

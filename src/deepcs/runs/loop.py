@@ -1,6 +1,6 @@
 """The loop of one training run, its logs and its checkpoints.
 
-Everything that the loop carries from one update to the next is in the learner or in `Progress`,
+Everything that the loop carries from one update to the next is in the replicas or in `Progress`,
 and both are in every checkpoint: a run that was killed and resumed ends with the same bytes as
 one that was not.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,9 @@ from typing import Any
 import numpy as np
 from torch.utils.tensorboard import SummaryWriter
 
-from deepcs.agents.a2c import learning_rate
+from deepcs.agents.agent import Moment
+from deepcs.agents.replicas import DivergedError, Outcome, Replicas
+from deepcs.agents.table import find_agent
 from deepcs.runs.checkpoint import (
     Checkpoint,
     prune_checkpoints,
@@ -24,14 +27,12 @@ from deepcs.runs.checkpoint import (
 )
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import (
-    CURVE_COLUMNS,
     GAMES_COLUMNS,
     CsvLog,
     RunFolder,
     VisitLog,
     room_text,
 )
-from deepcs.runs.learner import DivergedError, Learner, Rollout
 from deepcs.runs.progress import Display, Status
 
 KEPT = 2  # newest checkpoints that are kept beside the milestones
@@ -47,12 +48,15 @@ class Progress:
     best: float = -math.inf
     latest: dict[int, tuple[float, float, int, int]] = field(default_factory=dict)
     """actor -> score, intrinsic, tiles, rooms of its latest finished game"""
-    updates: int = 0
-    """updates since the last row of curve.csv, over which the sums below run"""
-    sums: list[float] = field(default_factory=lambda: [0.0] * 4)
-    """entropy, policy loss, value loss, gradient norm"""
+    sums: dict[str, list[float]] = field(default_factory=dict)
+    """column -> sum of the agent's numbers since the last row of curve.csv, and how many"""
     seconds: float = 0.0
     """time spent training"""
+
+    def mean(self, column: str) -> float:
+        """Of the agent's numbers since the last row; NaN if there were none."""
+        total, count = self.sums.get(column, (0.0, 0))
+        return total / count if count else math.nan
 
     def mean_latest(self, column: int) -> float:
         """Mean over the actors' latest games: 0 score, 1 intrinsic, 2 tiles."""
@@ -75,15 +79,20 @@ class Progress:
 class Logs:
     """games.csv, curve.csv, visits.npz and TensorBoard of one run."""
 
-    def __init__(self, folder: RunFolder, checkpoint: Checkpoint | None) -> None:
-        """Go on where the logs stood at the checkpoint; None: start anew."""
+    def __init__(
+        self, folder: RunFolder, columns: Sequence[str], checkpoint: Checkpoint | None
+    ) -> None:
+        """Go on where the logs stood at the checkpoint; None: start anew.
+
+        columns: of curve.csv.
+        """
         path, staging = folder.path, folder.staging
         step, stood = None, {"games": None, "curve": None}
         if checkpoint is not None:
             step, stood = checkpoint.step, checkpoint.state["logs"]
         self.visits = VisitLog(path / "visits.npz", step, staging)
         self.games = CsvLog(path / "games.csv", GAMES_COLUMNS, stood["games"], staging)
-        self.curve = CsvLog(path / "curve.csv", CURVE_COLUMNS, stood["curve"], staging)
+        self.curve = CsvLog(path / "curve.csv", columns, stood["curve"], staging)
         self.tensorboard = SummaryWriter(str(folder.tensorboard), purge_step=(step or 0) + 1)
 
     def sync(self) -> dict[str, int]:
@@ -111,25 +120,25 @@ class Run:
         folder: RunFolder,
         config: RunConfig,
         checkpoint: Checkpoint | None,
-        learner: Learner,
+        replicas: Replicas,
         logs: Logs,
         stop: Stop,
         display: Display,
     ) -> None:
         self.folder = folder
         self.config = config
-        self.learner = learner
+        self.replicas = replicas
         self.logs = logs
         self.stop = stop
         self.display = display
         if checkpoint is None:
             self.progress = Progress()
-            learner.initialise()
+            replicas.initialise()
         else:
             self.progress = Progress.from_json(checkpoint.state["progress"])
-            learner.load(checkpoint.weights, checkpoint.optimizer)
+            replicas.load(checkpoint.weights, checkpoint.learner)
             if checkpoint.actors is not None:
-                learner.restore(checkpoint.actors)
+                replicas.restore(checkpoint.actors)
         self.saved_step: int | None = None if checkpoint is None else checkpoint.step
         self._began = time.monotonic() - self.progress.seconds
         self._speed = (time.monotonic(), self.progress.step, 0.0)
@@ -143,20 +152,20 @@ class Run:
         """Train up to a step, or until told to stop."""
         config, progress = self.config, self.progress
         while progress.step < step and self.stop.signal is None:
-            rate = learning_rate(config.learner, progress.step, config.steps)
+            rate = config.learning_rate(progress.step)
+            following = progress.step + config.update_steps
+            logged = following % config.log_every == 0 or following == config.steps
             update = progress.step // config.update_steps
-            rollout = self.learner.rollout(update)
-            norm = self.learner.update(update, rate)
-            self._record(rollout, norm)
-            if progress.step % config.log_every == 0 or progress.step == config.steps:
+            self._record(self.replicas.update(Moment(update, rate, logged)))
+            if logged:
                 self._log(rate)
             if progress.step % config.checkpoint_every == 0:
                 self.save()
             self._show()
 
-    def _record(self, rollout: Rollout, norm: float) -> None:
+    def _record(self, outcome: Outcome) -> None:
         config, progress = self.config, self.progress
-        for game in rollout.games:
+        for game in outcome.games:
             record = game.record
             self.logs.games.append(
                 {
@@ -173,34 +182,31 @@ class Run:
             progress.latest[game.actor] = (record.score, record.intrinsic, record.tiles, rooms)
             progress.best = max(progress.best, record.score)
             progress.games += 1
-        loss = rollout.loss
-        for i, number in enumerate((loss.entropy, loss.policy, loss.value, norm)):
-            progress.sums[i] += number
-        progress.updates += 1
+        for column, number in outcome.columns.items():
+            if number == number:
+                total, count = progress.sums.get(column, (0.0, 0))
+                progress.sums[column] = [total + number, count + 1]
         progress.step += config.update_steps
 
     def _log(self, rate: float) -> None:
         progress = self.progress
         progress.seconds = time.monotonic() - self._began
-        entropy, policy, value, norm = (total / progress.updates for total in progress.sums)
         row: dict[str, float] = {
             "step": progress.step,
             "score": progress.mean_latest(0),
             "intrinsic": progress.mean_latest(1),
-            "entropy": entropy,
-            "policy_loss": policy,
-            "value_loss": value,
-            "gradient_norm": norm,
+            "tiles": progress.mean_latest(2),
+            **{column: progress.mean(column) for column in find_agent(self.config.agent).columns},
             "learning_rate": rate,
             "games": progress.games,
             "steps_per_second": round(self._steps_per_second(), 1),
             "seconds": round(progress.seconds, 2),
         }
-        progress.updates, progress.sums = 0, [0.0] * 4
+        progress.sums = {}
         self.logs.curve.append({k: "" if v != v else v for k, v in row.items()})
         self.logs.curve.flush()
         self.logs.games.flush()
-        self.logs.visits.append(progress.step, self.learner.take_visits())
+        self.logs.visits.append(progress.step, self.replicas.take_visits())
         for name, number in row.items():
             if name != "step" and number == number:
                 self.logs.tensorboard.add_scalar(name, number, progress.step)
@@ -235,16 +241,16 @@ class Run:
         progress = self.progress
         if progress.step == self.saved_step:
             return
-        weights, optimizer = self.learner.weights(), self.learner.optimizer()
-        if not all(np.isfinite(a).all() for a in (*weights.values(), *optimizer.values())):
+        weights, vectors = self.replicas.weights(), self.replicas.vectors()
+        if not all(np.isfinite(a).all() for a in (*weights.values(), *vectors.values())):
             raise DivergedError("The weights are no longer finite")
         progress.seconds = time.monotonic() - self._began
         logs = self.logs.sync()
         checkpoint = Checkpoint(
             progress.step,
             weights,
-            optimizer,
-            self.learner.actors() if self.learner.freezable else None,
+            vectors,
+            self.replicas.actors() if self.replicas.freezable else None,
             {"progress": progress.to_json(), "logs": logs},
         )
         checkpoints, staging = self.folder.checkpoints, self.folder.staging

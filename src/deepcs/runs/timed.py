@@ -6,9 +6,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from deepcs.agents.replicas import Replicas
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunFolder
-from deepcs.runs.learner import Learner
+from deepcs.runs.folder import RunFolder, curve_columns
 from deepcs.runs.loop import Logs, Run, Stop
 from deepcs.runs.progress import Silence
 
@@ -20,9 +20,10 @@ class TimedTraining:
         config = config.resolved()
         self._temporary = tempfile.TemporaryDirectory()
         folder = RunFolder(Path(self._temporary.name))
-        self._learner = Learner(config, workers)
-        self._logs = Logs(folder, None)
-        self._run = Run(folder, config, None, self._learner, self._logs, Stop(), Silence())
+        config = config.fitted()
+        self._replicas = Replicas(config.training(), workers)
+        self._logs = Logs(folder, curve_columns(config.agent), None)
+        self._run = Run(folder, config, None, self._replicas, self._logs, Stop(), Silence())
 
     def rate(self, seconds: float) -> float:
         """Train on for that long; steps per second."""
@@ -33,6 +34,6 @@ class TimedTraining:
         return (run.progress.step - before) / spent
 
     def close(self) -> None:
-        self._learner.close()
+        self._replicas.close()
         self._logs.close()
         self._temporary.cleanup()

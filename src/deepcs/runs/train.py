@@ -11,14 +11,13 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import FrameType
 
+from deepcs.agents.replicas import DivergedError, Replicas, check_workers
 from deepcs.runs.checkpoint import clear_unfinished, newest_checkpoint
-from deepcs.runs.config import RunConfig, versions
-from deepcs.runs.folder import RunError, RunFolder, Segment
-from deepcs.runs.learner import DivergedError, Learner, check_workers
+from deepcs.runs.config import FORMAT, RunConfig, versions
+from deepcs.runs.folder import RunError, RunFolder, SavedRun, Segment, curve_columns
 from deepcs.runs.lease import Lease, LeaseLostError, Terms
 from deepcs.runs.loop import Logs, Run, Stop
 from deepcs.runs.progress import Display, Silence, Status
-from deepcs.runs.shard import look_at_world
 from deepcs.system.process import WorkerError
 
 BEFORE_CONFIG = {"lock", "lease", ".config.json.new"}  # all that a run killed at its birth leaves
@@ -67,7 +66,7 @@ def train(
     config = config.resolved()
     folder = RunFolder(out)
     if not folder.holds_run:
-        look_at_world(config)  # refuses what cannot be trained in
+        config = config.fitted()  # refuses what cannot be trained in
         if folder.path.is_dir() and not BEFORE_CONFIG.issuperset(os.listdir(folder.path)):
             raise RunError(
                 f"{folder.path} holds files that are not a run's; give an empty or new --out."
@@ -80,8 +79,11 @@ def train(
         finally:
             folder.unlock()
     saved = folder.read_config()
-    if chosen_shards == 0:  # not asked for: what was chosen where the run began stays
+    # What was not asked for stays as it was chosen where the run began.
+    if chosen_shards == 0:
         config = dataclasses.replace(config, shards=saved.config.shards)
+    if config.network == "auto":
+        config = dataclasses.replace(config, network=saved.config.network)
     if dataclasses.replace(saved.config, steps=config.steps) != config:
         different = [
             f"{f.name} {getattr(saved.config, f.name)!r}, not {getattr(config, f.name)!r}"
@@ -119,11 +121,7 @@ def _resume(
     folder: RunFolder, steps: int | None, workers: int | None, display: Display
 ) -> int | None:
     saved = folder.read_config()
-    if saved.versions["deepcs"] != versions()["deepcs"]:
-        raise RunError(
-            f"{folder.path} was trained by deepcs {saved.versions['deepcs']}, this is "
-            f"{versions()['deepcs']}; install that version to go on exactly."
-        )
+    _check_made_by(folder, saved, display)
     config, segments = saved.config.resolved(), None
     if steps is not None and config.whole_updates(steps) != config.steps:
         total = config.whole_updates(steps)
@@ -136,6 +134,22 @@ def _resume(
         config = dataclasses.replace(config, steps=total)
         segments = [*saved.segments, Segment(begins, total)]
     return _execute(folder, config, workers, display, segments)
+
+
+def _check_made_by(folder: RunFolder, saved: SavedRun, display: Display) -> None:
+    """Refuse a run of another format; say it where other sources made the run."""
+    ours = versions()
+    if saved.format != FORMAT:
+        raise RunError(
+            f"{folder.path} was trained by deepcs {saved.versions['deepcs']} (format "
+            f"{saved.format}), this is {ours['deepcs']} (format {FORMAT}); it can be evaluated, "
+            "recorded and reported here, but to go on, install that version."
+        )
+    if saved.versions.get("sources") != ours["sources"]:
+        display.say(
+            f"{folder.path} was begun by other sources of deepcs ({saved.versions['deepcs']}) than "
+            f"these ({ours['deepcs']}): it goes on, but not promised to the bit."
+        )
 
 
 def _execute(
@@ -175,15 +189,16 @@ def _go_on(
         if checkpoint is not None and checkpoint.step >= config.steps:
             display.say(f"{folder.path} is finished: {checkpoint.step:,} steps.")
             return None
-        learner = opened.enter_context(closing(Learner(config, workers)))
+        replicas = opened.enter_context(closing(Replicas(config.training(), workers)))
         if checkpoint is not None and checkpoint.actors is None:
             display.say("This environment has no snapshot(): games under way start afresh.")
-        elif not learner.freezable:
+        elif not replicas.freezable:
             display.say("This environment has no snapshot(): a resumed run will not be exact.")
-        logs = opened.enter_context(closing(Logs(folder, checkpoint)))
+        columns = curve_columns(config.agent)
+        logs = opened.enter_context(closing(Logs(folder, columns, checkpoint)))
         if folder.lease is not None:
             display = Renewing(display, folder.lease)
-        run = Run(folder, config, checkpoint, learner, logs, stop, display)
+        run = Run(folder, config, checkpoint, replicas, logs, stop, display)
         try:
             run.go()
         except DivergedError as error:

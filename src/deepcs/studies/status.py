@@ -12,7 +12,7 @@ from typing import Literal
 from rich import box
 from rich.table import Table
 
-from deepcs.runs.folder import CURVE_COLUMNS
+from deepcs.runs.folder import FIRST_COLUMNS, LAST_COLUMNS
 from deepcs.runs.lease import holder
 from deepcs.runs.progress import duration, short_number
 from deepcs.studies.experiment import StudyRun
@@ -90,11 +90,12 @@ def last_row(run: Path) -> LastRow:
     except FileNotFoundError:
         return LastRow()
     cells = rows[-1].split(",") if rows else []
-    if len(cells) != len(CURVE_COLUMNS) or not cells[0].isdigit():
+    if len(cells) < len(FIRST_COLUMNS) + len(LAST_COLUMNS) or not cells[0].isdigit():
         return LastRow()
-    row = dict(zip(CURVE_COLUMNS, cells, strict=True))
-    score, speed = float(row["score"] or "nan"), float(row["steps_per_second"])
-    return LastRow(int(row["step"]), score, speed)
+    # What stands in between is the agent's own.
+    score = cells[FIRST_COLUMNS.index("score")]
+    speed = cells[LAST_COLUMNS.index("steps_per_second") - len(LAST_COLUMNS)]
+    return LastRow(int(cells[0]), float(score or "nan"), float(speed))
 
 
 def seconds_left(statuses: Sequence[RunStatus]) -> float:

@@ -1,0 +1,48 @@
+"""Numbers in a learner's settings that cannot be meant are refused before anything is trained."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+LARGEST = 3e38  # what float32 holds
+
+
+def check_numbers(
+    agent: str,
+    settings: Any,
+    *,
+    whole: Collection[str] = (),
+    shares: Collection[str] = (),
+    least: Mapping[str, float] | None = None,
+    unbounded: Collection[str] = (),
+) -> None:
+    """Raise ValueError, in one sentence, for the first setting that cannot be meant.
+
+    whole: whole numbers from 1 up. shares: from 0 to below 1. least: from that number up.
+    unbounded: may be infinite. Every other number is finite, from 0 up; discounts (gamma) are from
+    0 to 1.
+    """
+    least = least or {}
+    for name, value in vars(settings).items():
+        given = f"Got {agent}.{name} {value!r}"
+        if name == "schedule":
+            if value not in ("linear", "constant"):
+                raise ValueError(f"{given}; choose linear or constant.")
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue  # the learner's own to check
+        elif name in whole:
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{given}; give a whole number from 1 up.")
+        elif name in shares:
+            if not 0 <= value < 1:
+                raise ValueError(f"{given}; give a number from 0 to below 1.")
+        elif name in least:
+            if not least[name] <= value <= LARGEST:
+                raise ValueError(f"{given}; give a finite number from {least[name]:g} up.")
+        elif "gamma" in name:
+            if not 0 <= value <= 1:
+                raise ValueError(f"{given}; give a number from 0 to 1.")
+        elif not 0 <= value <= (math.inf if name in unbounded else LARGEST):
+            raise ValueError(f"{given}; give a finite number from 0 up.")

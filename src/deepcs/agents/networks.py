@@ -1,0 +1,149 @@
+"""What a network is to a learner, and how one is chosen by name.
+
+`fast` (network.py) is the default: the layers of the paper with a backward pass written by hand,
+for observations that are one array. `joint` (joint.py) is for observations of several arrays, by
+autograd. Any other is a function of the user's own, given as `module:function` (module.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import gymnasium
+import torch
+from torch import Tensor
+
+from deepcs.agents.joint import JointNetwork
+from deepcs.agents.module import ModuleNetwork, count_parameters, make_checked
+from deepcs.agents.network import Network
+from deepcs.agents.plan import layers_for, parameter_count
+from deepcs.envs.seats import Spaces
+from deepcs.system.importing import is_path, load_object
+
+Observations = Tensor | dict[str, Tensor]
+NETWORKS = ("fast", "joint")
+
+
+class ActorCritic(Protocol):
+    """Policy logits and value of each observation, and the gradient of a whole rollout.
+
+    T is the number of steps of a rollout, N of the actors; samples stand in the order t·N + n.
+    """
+
+    parameters: Tensor
+    """all weights, one flat vector"""
+    gradient: Tensor
+    """beside the parameters: what `backward` writes"""
+    memory: Tensor | None
+    """(N, size): what the network remembers of each actor's game; None: it has no memory"""
+
+    @property
+    def logits(self) -> Tensor:
+        """What `forward` gave for the whole rollout: (T·N, actions)."""
+
+    @property
+    def values(self) -> Tensor:
+        """What `forward` gave for the whole rollout: (T·N,)."""
+
+    def initialise(self, seed: int) -> None:
+        """Fresh weights."""
+
+    def named(self, flat: Tensor) -> dict[str, Tensor]:
+        """Views of a flat vector beside the parameters, by PyTorch's names and in its shapes."""
+
+    def forward(self, t: int, observations: Any) -> tuple[Tensor, Tensor]:
+        """Logits (N, actions) and values (N,) of step t, keeping what `backward` needs."""
+
+    def forget(self, ended: Tensor) -> None:
+        """Clear the memory of those actors, bool (N,), whose game has ended."""
+
+    def evaluate(self, observations: Any) -> tuple[Tensor, Tensor]:
+        """Logits and values of the observations after step t; nothing is kept."""
+
+    def play(
+        self, observations: Any, memory: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Logits, values and next memory of any number of games; memory None: they begin."""
+
+    def backward(self, d_logits: Tensor, d_values: Tensor) -> Any:
+        """Write the gradient of a loss, given its gradient for logits and values."""
+
+
+@dataclass(frozen=True)
+class NetworkPlan:
+    """A network that can be built, as often as there are shards."""
+
+    name: str
+    """fast, joint or module:function"""
+    spaces: Spaces
+    size: int
+    """numbers in its flat vectors"""
+
+    @property
+    def is_fast(self) -> bool:
+        return self.name == "fast"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the observations, which are one array."""
+        return self.spaces.observation.shape or ()
+
+    @property
+    def actions(self) -> int:
+        return action_count(self.spaces)
+
+    def build(
+        self,
+        *,
+        envs: int,
+        steps: int,
+        parameters: Tensor | None = None,
+        gradient: Tensor | None = None,
+        device: torch.device | str = "cpu",
+    ) -> ActorCritic:
+        """A network for rollouts of so many steps of so many actors; its vectors may be shared."""
+        where: dict[str, Any] = {"parameters": parameters, "gradient": gradient, "device": device}
+        if self.is_fast:
+            return Network(self.shape, self.actions, envs=envs, steps=steps, **where)
+        return ModuleNetwork(self.name, _maker(self.name), self.spaces, envs=envs, **where)
+
+
+def plan_network(name: str, spaces: Spaces) -> NetworkPlan:
+    """The network of that name for a world, or a ValueError; `auto`: fast where that fits."""
+    observation, actions = spaces.observation, action_count(spaces)
+    one_array = isinstance(observation, gymnasium.spaces.Box)
+    if name == "auto":
+        name = "fast" if one_array else "joint"
+    if name == "fast":
+        if not isinstance(observation, gymnasium.spaces.Box):
+            raise ValueError(
+                f"Got network 'fast' for observations {observation}; it takes one array: choose "
+                "joint, or give module:function of a network of your own."
+            )
+        layers_for(observation.shape)
+        return NetworkPlan(name, spaces, parameter_count(observation.shape, actions))
+    if name not in NETWORKS and not is_path(name):
+        raise ValueError(
+            f"Got network {name!r}; choose {', '.join(NETWORKS)}, or give module:function of a "
+            "function that returns a torch.nn.Module."
+        )
+    module = make_checked(name, _maker(name), spaces)
+    return NetworkPlan(name, spaces, count_parameters(module))
+
+
+def _maker(name: str) -> Callable[..., torch.nn.Module]:
+    if name == "joint":
+        return JointNetwork
+    maker: Callable[..., torch.nn.Module] = load_object(
+        name, "a function that returns a torch.nn.Module"
+    )
+    return maker
+
+
+def action_count(spaces: Spaces) -> int:
+    """Number of actions; refuses what is not Discrete."""
+    if not isinstance(spaces.action, gymnasium.spaces.Discrete):
+        raise ValueError(f"Got actions {spaces.action}; training needs Discrete actions.")
+    return int(spaces.action.n)

@@ -1,0 +1,183 @@
+"""All shards, in this process and in others, as one thing with few verbs.
+
+It knows nothing of algorithms: an update is played in every shard at once, what the shards yield
+is added up and sent back to all, until they return.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import operator
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from deepcs.agents.agent import Moment
+from deepcs.agents.networks import ActorCritic, plan_network
+from deepcs.agents.rollout import FinishedGame
+from deepcs.agents.shards import Part, ShardGroup, edges, size_in_bytes, vector_layout
+from deepcs.agents.training import Training
+from deepcs.curiosity.grid import Tile
+from deepcs.envs.make import spaces_of
+from deepcs.system.process import Process, cores, shared_memory
+from deepcs.system.snapshot import Snapshot
+
+Arrays = dict[str, np.ndarray]
+
+
+class DivergedError(RuntimeError):
+    """What the learner works out is no longer finite."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one update."""
+
+    games: list[FinishedGame]
+    """that ended in its rollout, in order of time, then of actor"""
+    columns: dict[str, float]
+    """what the agent logs of it"""
+
+
+def check_workers(workers: int | None) -> None:
+    """Raise ValueError if there cannot be so many."""
+    if workers is not None and workers < 0:
+        raise ValueError(f"Got {workers} workers; give a whole number from 0 (chosen) up.")
+
+
+class Replicas:
+    """Rolls out, updates, freezes and thaws.
+
+    `workers` processes emulate: as many replicas, this process the first of them, up to the
+    number of shards; beyond that each replica has several emulating for it. Results are the same
+    for any number.
+    """
+
+    def __init__(self, training: Training, workers: int | None = None) -> None:
+        check_workers(workers)
+        self.training = training
+        spaces = spaces_of(training.world, **training.actor_settings)
+        plan = plan_network(training.network, spaces)
+        self._layout = vector_layout(training, plan)
+        workers = workers or min(training.shards, cores())
+        replicas = min(workers, training.shards)
+        pool_workers = workers // replicas if workers > replicas else 0
+        if training.device != "cpu":
+            pool_workers = workers
+        shares = edges(training.shards, replicas)
+        self._others: list[Process] = []
+        memory = None
+        try:
+            if replicas > 1:
+                memory_fd = shared_memory(size_in_bytes(training, plan))
+                try:
+                    memory = mmap.mmap(memory_fd, 0)
+                    spins = workers <= cores()
+                    for k, share in enumerate(shares[1:], 1):
+                        order = training, plan, share, pool_workers
+                        self._others.append(
+                            Process(f"Replica {k}", memory_fd, spins, ShardGroup, *order)
+                        )
+                finally:
+                    os.close(memory_fd)
+            self._own = ShardGroup(memory, training, plan, shares[0], pool_workers)
+            for other in self._others:
+                other.answer()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def network(self) -> ActorCritic:
+        return self._own.shards[0].network
+
+    def initialise(self) -> None:
+        """Fresh weights, by the run's seed, and vectors."""
+        self.network.initialise(self.training.seed)
+        for name, vector in self._saved_vectors().items():
+            vector.fill_(self._layout[name].start)
+
+    def update(self, moment: Moment) -> Outcome:
+        """Play a rollout with every actor and learn from it."""
+        begun = [answer for group in self._each("begin", moment) for answer in group]
+        games = [game for games, _ in begun for game in games]
+        parts: list[Part] = [part for _, part in begun]
+        while not any(part.done for part in parts):
+            total = add_up([part.value for part in parts])
+            parts = [part for group in self._each("go_on", total) for part in group]
+        if not all(part.done for part in parts):
+            raise RuntimeError(
+                f"The shards of {self.training.agent} fell out of step: some ended their update "
+                "while others yielded; what an update yields may depend on what all shards know "
+                "alike only."
+            )
+        games.sort(key=lambda game: (game.t, game.actor))
+        return Outcome(games, parts[0].value)
+
+    def weights(self) -> Arrays:
+        """The network's weights by name."""
+        return _arrays(self.network.named(self.network.parameters))
+
+    def vectors(self) -> Arrays:
+        """The agent's vectors that are saved, by name."""
+        return _arrays(self._saved_vectors())
+
+    def load(self, weights: Arrays, vectors: Arrays) -> None:
+        """Take over saved weights and vectors."""
+        _copy(weights, self.network.named(self.network.parameters))
+        _copy(vectors, self._saved_vectors())
+
+    def _saved_vectors(self) -> dict[str, torch.Tensor]:
+        by_name = self._own.vectors.by_name
+        return {name: by_name[name] for name, vector in self._layout.items() if vector.saved}
+
+    @property
+    def freezable(self) -> bool:
+        return all(self._each("freezable"))
+
+    def actors(self) -> list[Snapshot]:
+        """Snapshots of all actors."""
+        return [seat for group in self._each("snapshot") for seat in group]
+
+    def restore(self, actors: list[Snapshot]) -> None:
+        self._each("restore", actors)
+
+    def take_visits(self) -> Counter[Tile]:
+        return sum(self._each("take_visits"), Counter())
+
+    def _each(self, verb: str, *args: Any) -> list[Any]:
+        """Do a verb of ShardGroup in every process at once; this one's result first."""
+        for other in self._others:
+            other.ask(verb, *args)
+        own = getattr(self._own, verb)(*args)
+        return [own, *(other.answer() for other in self._others)]
+
+    def close(self) -> None:
+        for other in self._others:
+            other.close()
+        if hasattr(self, "_own"):
+            self._own.close()
+
+
+def add_up(parts: list[Any]) -> Any:
+    """The sum of all shards' parts, in their order; None where there is nothing to add."""
+    if parts[0] is None:
+        return None
+    total = functools.reduce(operator.add, parts)
+    if isinstance(total, (float, np.ndarray)) and not np.isfinite(total).all():
+        raise DivergedError("The loss or the gradient is no longer finite")
+    return total
+
+
+def _arrays(named: dict[str, torch.Tensor]) -> Arrays:
+    return {name: tensor.cpu().contiguous().numpy().copy() for name, tensor in named.items()}
+
+
+def _copy(saved: Arrays, named: dict[str, torch.Tensor]) -> None:
+    for name, tensor in named.items():
+        tensor.copy_(torch.from_numpy(saved[name]))

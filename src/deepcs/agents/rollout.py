@@ -1,0 +1,154 @@
+"""A rollout: T steps of one shard's N actors, as the learner gets them.
+
+Rewards R and I leave the actors apart; they are mixed here, just before the learner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepcs.agents.networks import ActorCritic, Observations
+from deepcs.curiosity.reward import Weight, mix_rewards
+from deepcs.envs.pool import ActorPool
+from deepcs.envs.seats import GameRecord
+from deepcs.system.snapshot import Snapshot
+
+Act = Callable[[int, Any], np.ndarray]
+"""(step t of the rollout, observations) -> actions (N,)"""
+
+
+@dataclass(frozen=True)
+class FinishedGame:
+    """A game that ended in a rollout."""
+
+    t: int
+    """step of the rollout in which it ended"""
+    actor: int
+    """out of all"""
+    record: GameRecord
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A game that was cut off, though for the learner it goes on from its last observation."""
+
+    t: int
+    seat: int
+    """0 to N - 1"""
+    observation: np.ndarray | dict[str, np.ndarray]
+    memory: Tensor | None
+    """(size,): the network's of that game; None: it has none"""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """T steps of N actors; arrays are (T, N)."""
+
+    actions: Tensor
+    """int64"""
+    rewards: Tensor
+    """float32: R and I mixed, as the learner is to be paid"""
+    game_rewards: np.ndarray
+    """float64: R alone, unclipped"""
+    intrinsic: np.ndarray
+    """float64: I alone, whether or not it is paid"""
+    ends: Tensor
+    """bool: nothing after this step counts for it"""
+    cuts: list[Cut]
+    last: Observations
+    """what the actors see after the last step (N, …); the next step overwrites it"""
+    games: list[FinishedGame]
+
+
+@dataclass(frozen=True)
+class RewardRules:
+    """How rewards become returns."""
+
+    weight: Weight
+    paid: bool
+    """the learner gets the intrinsic reward"""
+    life_ends_return: bool
+    """losing a life is an end"""
+    bootstrap_cut: bool
+    """a game that was cut off goes on, for the learner, with the value of its last observation"""
+
+
+class Actors:
+    """A shard's actors, what they see, and room for one rollout."""
+
+    def __init__(
+        self, pool: ActorPool, first: int, n_steps: int, rules: RewardRules, device: str
+    ) -> None:
+        """`pool`: with copy=False. `first`: the first actor's number, out of all."""
+        self.pool = pool
+        self._first, self._rules, self._device = first, rules, device
+        shape = n_steps, pool.num_envs
+        self._actions = np.zeros(shape, np.int64)
+        self._game_rewards = np.zeros(shape)
+        self._intrinsic = np.zeros(shape)
+        self._ends = np.zeros(shape, np.bool_)
+        self._see(pool.reset()[0])
+
+    def play(self, act: Act, network: ActorCritic) -> Rollout:
+        """Play T steps; the network forgets the games that end."""
+        rules = self._rules
+        games: list[FinishedGame] = []
+        cuts: list[Cut] = []
+        for t, actions in enumerate(self._actions):
+            actions[:] = act(t, self.seen())
+            _, rewards, terminated, truncated, infos = self.pool.step(actions)
+            self._game_rewards[t], self._intrinsic[t] = rewards, infos["intrinsic"]
+            np.logical_or(terminated, truncated, out=self._ends[t])
+            if "game" in infos:
+                for seat in map(int, np.flatnonzero(infos["_game"])):
+                    games.append(FinishedGame(t, self._first + seat, infos["game"][seat]))
+                    if truncated[seat] and rules.bootstrap_cut:
+                        memory = None if network.memory is None else network.memory[seat]
+                        cuts.append(Cut(t, seat, infos["final_obs"][seat], memory))
+                network.forget(self._on_device(self._ends[t].copy()))
+            if rules.life_ends_return:
+                self._ends[t] |= infos["life_lost"]
+        mixed = mix_rewards(self._game_rewards, self._intrinsic, rules.weight, paid=rules.paid)
+        return Rollout(
+            self._on_device(self._actions),
+            self._on_device(mixed.astype(np.float32)),
+            self._game_rewards,
+            self._intrinsic,
+            self._on_device(self._ends),
+            cuts,
+            self.seen(),
+            games,
+        )
+
+    def seen(self) -> Observations:
+        """What the actors see now, (N, …); every step of theirs overwrites it."""
+        if isinstance(self._observations, dict):
+            return {name: part.to(self._device) for name, part in self._observations.items()}
+        return self._observations.to(self._device)
+
+    def _see(self, observations: Any) -> None:
+        """Look at these arrays, which every step of the pool overwrites."""
+        self._observations: Observations = as_tensors(observations)
+
+    def _on_device(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(self._device)
+
+    def snapshot(self) -> list[Snapshot]:
+        seats: list[Snapshot] = self.pool.snapshot()["seats"]
+        return seats
+
+    def restore(self, seats: list[Snapshot]) -> None:
+        self._see(self.pool.restore({"kind": "pool", "seats": seats}))
+
+
+def as_tensors(observations: Any) -> Observations:
+    """The same memory as tensors."""
+    if isinstance(observations, dict):
+        return {name: torch.from_numpy(part) for name, part in observations.items()}
+    return torch.from_numpy(observations)

@@ -1,0 +1,208 @@
+"""The shards of one process, and the memory that all shards share.
+
+What is computed where never depends on how many processes there are, so neither do the results.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils import deterministic
+
+from deepcs.agents.agent import Exchange, Moment, Shard, Vector
+from deepcs.agents.networks import NetworkPlan
+from deepcs.agents.rollout import Actors, FinishedGame, RewardRules
+from deepcs.agents.training import Training
+from deepcs.curiosity.grid import Tile
+from deepcs.envs.make import make_vec
+from deepcs.system.snapshot import Snapshot
+
+ALIGNMENT = 16  # numbers: vectors begin at multiples of 64 bytes
+
+
+class SharedVectors:
+    """The flat vectors that all shards share, in one block of memory."""
+
+    def __init__(self, training: Training, plan: NetworkPlan, memory: mmap.mmap | None) -> None:
+        """`memory`: shared by processes, of `size_in_bytes`; None: this process's own."""
+        layout = vector_layout(training, plan)
+        if memory is None:
+            numbers = torch.zeros(size_in_bytes(training, plan) // 4, device=training.device)
+        else:
+            numbers = torch.from_numpy(np.frombuffer(memory, np.float32))
+        self.by_name: dict[str, Tensor] = {}
+        start = 0
+        for name, vector in layout.items():
+            self.by_name[name] = numbers[start : start + vector.size]
+            start += padded(vector.size)
+        self.parameters = self.by_name["parameters"]
+        self.gradients = [self.by_name[gradient_name(k)] for k in range(training.shards)]
+
+
+def gradient_name(shard: int) -> str:
+    return f"gradient {shard}"
+
+
+def vector_layout(training: Training, plan: NetworkPlan) -> dict[str, Vector]:
+    """All shared vectors, in order: weights, a gradient per shard, then the agent's own."""
+    own = training.agent_type.vectors(training.settings, plan, training.shards)
+    gradients = {gradient_name(k): Vector(plan.size, saved=False) for k in range(training.shards)}
+    return {"parameters": Vector(plan.size, saved=False), **gradients, **own}
+
+
+def padded(count: int) -> int:
+    return -(-count // ALIGNMENT) * ALIGNMENT
+
+
+def size_in_bytes(training: Training, plan: NetworkPlan) -> int:
+    """Memory that SharedVectors take."""
+    return 4 * sum(padded(vector.size) for vector in vector_layout(training, plan).values())
+
+
+def edges(total: int, parts: int, multiple: int = 1) -> list[range]:
+    """Cut range(total) into parts of about equal length, at multiples of a number."""
+    cuts = [round(total * k / parts / multiple) * multiple for k in range(parts)] + [total]
+    return [range(cuts[k], cuts[k + 1]) for k in range(parts)]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a shard says at one moment of an update."""
+
+    value: Any
+    """to be added up with the other shards'; once done: what it logs"""
+    done: bool = False
+
+
+class LiveShard:
+    """One shard at work: its actors, its network, its agent."""
+
+    def __init__(
+        self,
+        training: Training,
+        plan: NetworkPlan,
+        index: int,
+        vectors: SharedVectors,
+        pool_workers: int,
+    ) -> None:
+        """`pool_workers`: processes that emulate for this shard; 0: it does so itself."""
+        numbers = edges(training.actors, training.shards)[index]
+        n_steps = training.settings.n_steps
+        pool = make_vec(
+            training.world,
+            num_envs=len(numbers),
+            seed=training.seed,
+            workers=pool_workers,
+            first_actor=numbers.start,
+            copy=False,
+            **training.actor_settings,
+        )
+        rules = RewardRules(
+            training.weight, training.paid, training.life_ends_return, training.bootstrap_cut
+        )
+        self.network = plan.build(
+            envs=len(numbers),
+            steps=n_steps,
+            parameters=vectors.parameters,
+            gradient=vectors.gradients[index],
+            device=training.device,
+        )
+        part = edges(plan.size, training.shards, ALIGNMENT)[index]
+        shard = Shard(
+            index,
+            training.shards,
+            numbers,
+            training.actors,
+            training.seed,
+            self.network,
+            vectors.gradients,
+            vectors.by_name,
+            slice(part.start, part.stop),
+        )
+        self.agent = training.agent_type(training.settings, shard)
+        self.actors = Actors(pool, numbers.start, n_steps, rules, training.device)
+        self.numbers = numbers
+        self._update: Exchange | None = None
+
+    def begin(self, moment: Moment) -> tuple[list[FinishedGame], Part]:
+        """Play a rollout and begin the update; the games that ended, and its first part."""
+        act = functools.partial(self.agent.act, moment)
+        rollout = self.actors.play(act, self.network)
+        self._update = self.agent.update(rollout, moment)
+        return rollout.games, self.go_on(None)
+
+    def go_on(self, total: Any) -> Part:
+        """Go on with the update, given the sum of all shards' parts."""
+        assert self._update is not None
+        try:
+            return Part(self._update.send(total))
+        except StopIteration as end:
+            self._update = None
+            return Part(end.value, done=True)
+
+    def snapshot(self) -> list[Snapshot]:
+        """Of each actor, and what the network remembers of its game."""
+        seats = self.actors.snapshot()
+        memory = self.network.memory
+        if memory is None:
+            return seats
+        rows = memory.detach().cpu().numpy().copy()
+        return [{**seat, "memory": row} for seat, row in zip(seats, rows, strict=True)]
+
+    def restore(self, seats: list[Snapshot]) -> None:
+        """Go on from the snapshots of all actors, of which this shard takes its own."""
+        own = seats[self.numbers.start : self.numbers.stop]
+        self.actors.restore(own)
+        if self.network.memory is not None:
+            rows = np.stack([seat["memory"] for seat in own])
+            self.network.memory = torch.from_numpy(rows).to(self.network.memory.device)
+
+
+class ShardGroup:
+    """The shards that live in one process; its verbs do all of them in turn."""
+
+    def __init__(
+        self,
+        memory: mmap.mmap | None,
+        training: Training,
+        plan: NetworkPlan,
+        indices: range,
+        pool_workers: int,
+    ) -> None:
+        torch.set_num_threads(training.threads)
+        torch.use_deterministic_algorithms(True)
+        deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # none is read
+        torch.set_flush_denormal(True)  # mean squares of dead weights decay into slow numbers
+        self.vectors = SharedVectors(training, plan, memory)
+        self.shards = [LiveShard(training, plan, i, self.vectors, pool_workers) for i in indices]
+
+    def begin(self, moment: Moment) -> list[tuple[list[FinishedGame], Part]]:
+        return [shard.begin(moment) for shard in self.shards]
+
+    def go_on(self, total: Any) -> list[Part]:
+        return [shard.go_on(total) for shard in self.shards]
+
+    def snapshot(self) -> list[Snapshot]:
+        return [seat for shard in self.shards for seat in shard.snapshot()]
+
+    def restore(self, seats: list[Snapshot]) -> None:
+        for shard in self.shards:
+            shard.restore(seats)
+
+    def take_visits(self) -> Counter[Tile]:
+        return sum((shard.actors.pool.take_visits() for shard in self.shards), Counter())
+
+    def freezable(self) -> bool:
+        return all(shard.actors.pool.freezable for shard in self.shards)
+
+    def close(self) -> None:
+        for shard in self.shards:
+            shard.actors.pool.close()
+        torch.set_flush_denormal(False)  # it holds for all arithmetic of the process

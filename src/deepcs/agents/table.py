@@ -1,0 +1,44 @@
+"""The agents by name: one line each."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import fields, is_dataclass
+
+from deepcs.agents.agent import Agent
+from deepcs.system.importing import is_path, load_object
+
+AGENTS = {
+    "a2c": "deepcs.agents.a2c:A2C",
+    "acktr": "deepcs.agents.acktr:ACKTR",
+}
+NEEDED = ("n_steps", "learning_rate", "schedule")  # of every agent's settings
+
+
+def find_agent(name: str) -> type[Agent]:
+    """The agent of that name, or the class that `module:Class` names; refuses any other."""
+    if name in AGENTS:
+        module, _, kind = AGENTS[name].partition(":")
+        found: type[Agent] = getattr(importlib.import_module(module), kind)
+        return found
+    if not is_path(name):
+        raise ValueError(
+            f"Got agent {name!r}; choose one of {', '.join(AGENTS)}, or give module:Class of an "
+            "agent of your own."
+        )
+    own = load_object(name, "a class derived from deepcs.agents.agent.Agent")
+    if not (isinstance(own, type) and issubclass(own, Agent)):
+        raise ValueError(f"Got agent {name!r}, which is {own!r}; give a class derived from Agent.")
+    lacking = [part for part in ("name", "Settings", "columns") if not hasattr(own, part)]
+    if lacking:
+        raise ValueError(f"The agent {name!r} lacks {', '.join(lacking)}; see deepcs.agents.agent.")
+    if not is_dataclass(own.Settings) or not {f.name for f in fields(own.Settings)}.issuperset(
+        NEEDED
+    ):
+        raise ValueError(
+            f"The agent {name!r} has Settings {own.Settings!r}; give a frozen dataclass with "
+            f"{', '.join(NEEDED)}."
+        )
+    if own.name in AGENTS:
+        raise ValueError(f"The agent {name!r} is called {own.name!r}, which is taken; rename it.")
+    return own

@@ -1,0 +1,42 @@
+"""All that a run tells its shards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from deepcs.agents.agent import Agent
+from deepcs.agents.table import find_agent
+from deepcs.curiosity.reward import Weight
+
+
+@dataclass(frozen=True)
+class Training:
+    """Who learns, where, and how the actors are divided; every choice is made already."""
+
+    world: str
+    actor_settings: dict[str, Any]
+    """as in make_vec"""
+    agent: str
+    """its name in the table of agents, or module:Class"""
+    settings: Any
+    """of the agent"""
+    network: str
+    """fast, joint or module:function"""
+    actors: int
+    shards: int
+    seed: int
+    weight: Weight
+    """of the game's reward in the mix"""
+    paid: bool
+    """the learner gets the intrinsic reward"""
+    life_ends_return: bool
+    bootstrap_cut: bool
+    """as in the protocol"""
+    threads: int = 1
+    """torch threads per process"""
+    device: str = "cpu"
+
+    @property
+    def agent_type(self) -> type[Agent]:
+        return find_agent(self.agent)

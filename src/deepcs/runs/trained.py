@@ -1,0 +1,93 @@
+"""A trained agent, to play with from Python."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepcs.agents.networks import plan_network
+from deepcs.agents.noise import greedy, sample
+from deepcs.agents.rollout import as_tensors
+from deepcs.envs.make import make_vec, spaces_of
+from deepcs.envs.pool import ActorPool
+from deepcs.runs.checkpoint import (
+    CheckpointError,
+    checkpoint_steps,
+    load_checkpoint,
+    newest_checkpoint,
+)
+from deepcs.runs.config import RunConfig
+from deepcs.runs.folder import RunFolder
+
+
+class TrainedAgent:
+    """A policy to call. One with memory remembers the games it plays: see `forget`."""
+
+    def __init__(self, config: RunConfig, step: int, weights: dict[str, np.ndarray]) -> None:
+        self.config = config
+        self.step = step
+        """steps that it was trained for"""
+        plan = plan_network(config.network, spaces_of(config.world, **config.actor_settings()))
+        self._network = plan.build(envs=1, steps=1)
+        self._memory: Tensor | None = None
+        for name, tensor in self._network.named(self._network.parameters).items():
+            tensor.copy_(torch.from_numpy(weights[name]))
+
+    def policy(self, observations: Any) -> np.ndarray:
+        """Probability of each action: (N, *observation shape) -> (N, actions)."""
+        logits, _, _ = self._network.play(as_tensors(observations), self._memory)
+        probabilities: np.ndarray = torch.softmax(logits, 1).numpy()
+        return probabilities
+
+    def act(self, observations: Any, rng: np.random.Generator | None = None) -> np.ndarray:
+        """Actions (N,): drawn from the policy with `rng`, or the likeliest without."""
+        logits, _, self._memory = self._network.play(as_tensors(observations), self._memory)
+        return greedy(logits) if rng is None else sample(logits, rng.random(len(logits)))
+
+    def forget(self, ended: np.ndarray | None = None) -> None:
+        """New games begin: in those places, bool (N,), where one ended; None: everywhere."""
+        if ended is None:
+            self._memory = None
+        elif self._memory is not None:
+            self._memory = self._memory * torch.from_numpy(~ended)[:, None]
+
+    def make_envs(
+        self, num_envs: int, *, seed: int, workers: int | None = None, **settings: Any
+    ) -> ActorPool:
+        """Worlds as the agent knows them; grids start empty in every game."""
+        wanted = {**self.config.actor_settings(), **settings}
+        if wanted["lifetime"] == "never":
+            wanted["lifetime"] = "game"
+        return make_vec(self.config.world, num_envs=num_envs, seed=seed, workers=workers, **wanted)
+
+
+def load_agent(run: Path | str, step: int | None = None) -> TrainedAgent:
+    """The agent of a run: of its newest whole checkpoint, or of the one at a step.
+
+    >>> agent = load_agent("runs/Freeway-deepcs-paper-seed0")  # doctest: +SKIP
+    >>> actions = agent.act(observations, np.random.default_rng(0))  # doctest: +SKIP
+    """
+    folder = RunFolder(run)
+    saved = folder.read_config().config
+    config = dataclasses.replace(saved, device="cpu").resolved()  # trained anywhere, played here
+    if step is not None:
+        steps = checkpoint_steps(folder.checkpoints)
+        if step not in steps:
+            raise CheckpointError(
+                f"{folder.path} has no checkpoint of step {step}; "
+                f"choose one of {', '.join(map(str, steps)) or 'none yet'}."
+            )
+        checkpoint = load_checkpoint(folder.checkpoints, step)
+    else:
+        newest, _ = newest_checkpoint(folder.checkpoints)
+        if newest is None:
+            raise CheckpointError(
+                f"{folder.path} has no checkpoint yet; wait for its first or train longer."
+            )
+        checkpoint = newest
+    return TrainedAgent(config, checkpoint.step, checkpoint.weights)
