@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import gymnasium
 import numpy as np
@@ -14,9 +13,8 @@ from stable_baselines3.common.sb2_compat.rmsprop_tf_like import RMSpropTFLike
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import Tensor
 
-from deepcs.agents.a2c import A2CSettings, clip_scale, learning_rate, loss_gradients, returns
+from deepcs.agents.a2c import A2CSettings, Loss, RMSProp, clip_scale, loss_gradients, returns
 from deepcs.agents.network import Network
-from deepcs.agents.rmsprop import RMSProp
 
 SHAPE, ACTIONS, STEPS, ENVS = (5, 84, 84), 18, 3, 2
 REWARDS = torch.tensor([[1.0] * 3, [2.0] * 3, [4.0] * 3])
@@ -39,19 +37,33 @@ def test_returns_by_hand_where_a_game_was_cut_short() -> None:
 
 def test_loss_of_one_sample_by_hand() -> None:
     """Two equally likely actions, V = 1, R = 3: A = 2, and the entropy is at its peak."""
-    d_logits, d_values, report = loss_gradients(
+    d_logits, d_values, losses = loss_gradients(
         torch.zeros(1, 2), torch.ones(1), torch.tensor([0]), torch.tensor([3.0]), A2CSettings(), 1
     )
     assert d_logits.tolist() == [[-1, 1]]
     assert d_values.tolist() == [-1]
-    assert report.policy == pytest.approx(2 * math.log(2))
-    assert report.value == pytest.approx(2)
-    assert report.entropy == pytest.approx(math.log(2))
-    assert report.finite
+    loss = Loss(*losses)
+    assert loss.policy == pytest.approx(2 * math.log(2))
+    assert loss.value == pytest.approx(2)
+    assert loss.entropy == pytest.approx(math.log(2))
+    assert math.isnan(loss.explained_variance)  # a single return has no variance
 
 
-def test_a_value_that_is_not_a_number_shows_in_the_report() -> None:
-    *_, report = loss_gradients(
+def test_explained_variance_by_hand() -> None:
+    """Returns 0, 2, 4, 6 (variance 5), values 1, 2, 3, 6: errors 1, 0, -1, 0 (variance ½)."""
+    *_, losses = loss_gradients(
+        torch.zeros(4, 2),
+        torch.tensor([1.0, 2, 3, 6]),
+        torch.zeros(4, dtype=torch.int64),
+        torch.tensor([0.0, 2, 4, 6]),
+        A2CSettings(),
+        4,
+    )
+    assert Loss(*losses).explained_variance == pytest.approx(0.9)
+
+
+def test_a_value_that_is_not_a_number_shows_in_the_losses() -> None:
+    *_, losses = loss_gradients(
         torch.zeros(1, 2),
         torch.tensor([math.nan]),
         torch.tensor([0]),
@@ -59,7 +71,7 @@ def test_a_value_that_is_not_a_number_shows_in_the_report() -> None:
         A2CSettings(),
         1,
     )
-    assert not report.finite
+    assert not np.isfinite(losses).all()
 
 
 def test_loss_gradients_equal_autograd() -> None:
@@ -74,14 +86,17 @@ def test_loss_gradients_equal_autograd() -> None:
     (policy_loss - 0.3 * policy.entropy().mean() + 0.7 * value_loss).backward()
 
     settings = A2CSettings(entropy=0.3, value=0.7)
-    d_logits, d_values, report = loss_gradients(
+    d_logits, d_values, losses = loss_gradients(
         logits.detach(), values.detach(), actions, targets, settings, 7
     )
     torch.testing.assert_close(d_logits, logits.grad, atol=1e-12, rtol=1e-12)
     torch.testing.assert_close(d_values, values.grad, atol=1e-12, rtol=1e-12)
-    assert report.policy == pytest.approx(policy_loss.item())
-    assert report.value == pytest.approx(value_loss.item())
-    assert report.entropy == pytest.approx(policy.entropy().mean().item())
+    loss = Loss(*losses)
+    assert loss.policy == pytest.approx(policy_loss.item())
+    assert loss.value == pytest.approx(value_loss.item())
+    variance = 1 - ((targets - values).var() / targets.var()).item()
+    assert loss.explained_variance == pytest.approx(variance)
+    assert loss.entropy == pytest.approx(policy.entropy().mean().item())
 
 
 def test_the_gradients_of_shards_add_up_to_that_of_the_batch() -> None:
@@ -91,13 +106,13 @@ def test_the_gradients_of_shards_add_up_to_that_of_the_batch() -> None:
     actions = torch.randint(0, ACTIONS, (STEPS, envs), generator=generator)
     targets = torch.randn(STEPS, envs, dtype=torch.float64, generator=generator)
 
-    def gradient(part: slice) -> tuple[Tensor, float]:
+    def gradient(part: slice) -> tuple[Tensor, np.ndarray]:
         width = len(range(envs)[part])
         network = Network(shape, ACTIONS, envs=width, steps=STEPS, dtype=torch.float64)
         network.initialise(0)
         for t in range(STEPS):
             network.forward(t, observations[t, part])
-        d_logits, d_values, report = loss_gradients(
+        d_logits, d_values, losses = loss_gradients(
             network.logits,
             network.values,
             actions[:, part].flatten(),
@@ -106,26 +121,18 @@ def test_the_gradients_of_shards_add_up_to_that_of_the_batch() -> None:
             STEPS * envs,
         )
         network.backward(d_logits, d_values)
-        return network.gradient, report.value
+        return network.gradient, losses
 
-    whole, value = gradient(slice(None))
-    (first, value_1), (second, value_2) = gradient(slice(3)), gradient(slice(3, None))
+    whole, losses = gradient(slice(None))
+    (first, some), (second, others) = gradient(slice(3)), gradient(slice(3, None))
     torch.testing.assert_close(first + second, whole, atol=1e-12, rtol=1e-12)
-    assert value_1 + value_2 == pytest.approx(value)
+    np.testing.assert_allclose(some + others, losses)
 
 
 def test_long_gradients_are_shortened_and_short_ones_left_alone() -> None:
     assert clip_scale(9.0, 0.6) == pytest.approx(0.2, rel=1e-6)
     assert clip_scale(0.04, 0.6) == 1
     assert clip_scale(0.0, 0.6) == 1
-
-
-def test_the_learning_rate_falls_in_a_line_to_zero_or_stays() -> None:
-    linear = A2CSettings(learning_rate=8e-4)
-    assert learning_rate(linear, 0, 100) == 8e-4
-    assert learning_rate(linear, 75, 100) == pytest.approx(2e-4)
-    assert learning_rate(linear, 105, 100) == 0
-    assert learning_rate(replace(linear, schedule="constant"), 75, 100) == 8e-4
 
 
 @pytest.fixture(autouse=True)

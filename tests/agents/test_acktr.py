@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gymnasium
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -10,12 +12,14 @@ from deepcs.agents.acktr import (
     ACKTR,
     ACKTRSettings,
     FisherNoise,
-    curvature_numbers,
     deal,
     fisher_gradients,
 )
+from deepcs.agents.agent import Shard
 from deepcs.agents.kfac import factor_sides
 from deepcs.agents.network import Network
+from deepcs.agents.networks import plan_network
+from deepcs.envs.seats import Spaces
 
 SHAPE, ACTIONS, ENVS, STEPS = (3, 4, 5), 4, 2, 3
 
@@ -26,16 +30,21 @@ def learner(
     """All shards of a learner over one network, and the vectors that they share."""
     network = Network(SHAPE, ACTIONS, envs=ENVS, steps=STEPS, dtype=torch.float64)
     network.parameters.normal_(0, 0.3, generator=torch.Generator().manual_seed(0))
-    vectors = {
-        name: torch.zeros_like(network.parameters)
-        for name in ("gradient", "momentum", "rotated", "natural")
-    }
-    curvature = torch.zeros(curvature_numbers(network.layers, shards), dtype=torch.float64)
+    spaces = Spaces(
+        gymnasium.spaces.Box(0, 255, SHAPE, np.uint8), gymnasium.spaces.Discrete(ACTIONS)
+    )
+    named = ACKTR.vectors(settings, plan_network("fast", spaces), shards)
+    vectors = {name: torch.zeros(v.size, dtype=torch.float64) for name, v in named.items()}
+    gradients = [torch.zeros_like(network.parameters) for _ in range(shards)]
+    everything = slice(None)
     parts = [
-        ACKTR(settings, network, index=i, shards=shards, curvature=curvature, **vectors)
+        ACKTR(
+            settings,
+            Shard(i, shards, range(ENVS), ENVS, 0, network, gradients, vectors, everything),
+        )
         for i in range(shards)
     ]
-    return parts, vectors, network
+    return parts, {**vectors, "gradient": gradients[0]}, network
 
 
 def play(network: Network, seed: int) -> tuple[Tensor, Tensor]:
@@ -67,7 +76,7 @@ def test_the_first_statistics_are_averaged_and_later_ones_decay() -> None:
     for update in range(4):
         actions, noise = play(network, update)
         (single,), _, _ = learner(ACKTRSettings(cold_updates=1))
-        single.network = network
+        single.fast = network
         single.observe(0, actions, noise, len(actions))
         alone.append(single.statistics[0].factors)
         acktr.observe(update, actions, noise, len(actions))
@@ -87,29 +96,15 @@ def test_policy_and_value_are_layers_of_their_own() -> None:
 
 def test_while_cold_it_is_gradient_descent_with_momentum() -> None:
     settings = ACKTRSettings(cold_updates=3)
-    (acktr,), vectors, network = learner(settings)
+    (acktr,), _, network = learner(settings)
     ours = torch.nn.Parameter(network.parameters.clone())
     peer = torch.optim.SGD([ours], lr=0.25, momentum=0.9)
-    for update in range(3):
+    for _ in range(3):
         gradient = torch.randn_like(network.parameters)
-        vectors["gradient"].copy_(gradient)
-        acktr.apply(update, 0.25, 0.5, slice(None))
+        acktr.follow(gradient, 0.25, 0.5)
         ours.grad = 0.5 * gradient
         peer.step()
     torch.testing.assert_close(network.parameters, ours.detach())
-
-
-def test_momentum_starts_afresh_after_the_cold_start_and_weighs_a_tenth() -> None:
-    settings = ACKTRSettings(cold_updates=1)
-    (acktr,), vectors, network = learner(settings)
-    vectors["gradient"].fill_(3.0)
-    acktr.apply(0, 0.25, 1.0, slice(None))
-    before = network.parameters.clone()
-    vectors["natural"].fill_(2.0)
-    acktr.apply(1, 0.25, 0.5, slice(None))
-    torch.testing.assert_close(network.parameters, before - 0.25 * 0.1 * 1.0)
-    acktr.apply(2, 0.25, 0.5, slice(None))
-    torch.testing.assert_close(network.parameters, before - 0.25 * 0.1 * (1.0 + 1.9))
 
 
 def test_when_it_observes_and_refreshes() -> None:
@@ -130,7 +125,7 @@ def test_two_shards_make_the_step_that_one_makes() -> None:
     whole.observe(0, actions, noise, len(actions))
     halves, of_two, _ = learner(settings, shards=2)
     for shard in halves:
-        shard.network = network
+        shard.fast = network
         shard.observe(0, actions, noise, 2 * len(actions))  # each as if half of a batch of two
     gradient = torch.randn_like(network.parameters)
     products = []

@@ -20,7 +20,8 @@ from deepcs.agents.kfac import (
     statistics_numbers,
     trust_scale,
 )
-from deepcs.agents.plan import Conv, Layer, Linear, planes_first
+from deepcs.agents.network import Layer, planes_first
+from deepcs.agents.plan import Conv, Linear
 
 DAMPING = 0.01
 DOUBLE = torch.float64

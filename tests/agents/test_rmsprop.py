@@ -2,7 +2,7 @@
 
 import torch
 
-from deepcs.agents.rmsprop import RMSProp
+from deepcs.agents.a2c import RMSProp
 
 
 def test_two_steps_by_hand() -> None:

@@ -17,6 +17,10 @@ from deepcs.runs.config import RunConfig, from_json, to_json
 from deepcs.runs.treatment import TREATMENTS, treatment
 
 
+def acktr(**numbers: Any) -> dict[str, Any]:
+    return {"agent": "acktr", "learner": ACKTRSettings(**numbers)}
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
@@ -41,20 +45,35 @@ from deepcs.runs.treatment import TREATMENTS, treatment
         ({"weight": "even"}, "Got reward weight 'even'"),
         ({"tile": 0}, "0"),
         ({"device": "tpu"}, "Got device 'tpu'; choose auto, cpu or cuda"),
-        ({"a2c": A2CSettings(n_steps=0)}, "Got a2c.steps 0"),
-        ({"a2c": A2CSettings(gamma=math.nan)}, "Got a2c.gamma nan; give a number from 0 to 1"),
-        ({"a2c": A2CSettings(learning_rate=-1e-3)}, "Got a2c.learning_rate -0.001"),
-        ({"a2c": A2CSettings(learning_rate=1e39)}, "Got a2c.learning_rate 1e+39"),
-        ({"a2c": A2CSettings(schedule="cosine")}, "choose linear or constant"),  # type: ignore[arg-type]
+        ({"learner": A2CSettings(n_steps=0)}, "Got a2c.n_steps 0"),
+        ({"learner": A2CSettings(gamma=math.nan)}, "Got a2c.gamma nan; give a number from 0 to 1"),
+        ({"learner": A2CSettings(learning_rate=-1e-3)}, "Got a2c.learning_rate -0.001"),
+        ({"learner": A2CSettings(learning_rate=1e39)}, "Got a2c.learning_rate 1e+39"),
+        ({"learner": A2CSettings(schedule="cosine")}, "choose linear or constant"),  # type: ignore[arg-type]
         ({"agent": "ppo"}, "Got agent 'ppo'; choose one of a2c, acktr"),
-        ({"acktr": ACKTRSettings(refresh_every=0)}, "Got acktr.refresh_every 0; give a whole"),
-        ({"acktr": ACKTRSettings(decay=1.0)}, "Got acktr.decay 1.0; give a number from 0 to"),
+        (
+            acktr(refresh_every=0),
+            "Got acktr.refresh_every 0; give a whole",
+        ),
+        (
+            acktr(decay=1.0),
+            "Got acktr.decay 1.0; give a number from 0 to",
+        ),
         ({"seed": 10**20}, "; give a whole number below 2^63"),
-        ({"a2c": A2CSettings(gamma=3.0)}, "Got a2c.gamma 3.0; give a number from 0 to 1"),
-        ({"acktr": ACKTRSettings(damping=0.0)}, "Got acktr.damping 0.0; give a finite"),
-        ({"acktr": ACKTRSettings(damping=1e-38)}, "Got acktr.damping 1e-38; give a finite"),
-        ({"acktr": ACKTRSettings(kl_clip=0.0)}, "Got acktr.kl_clip 0.0; give a finite"),
-        ({"acktr": ACKTRSettings(kl_clip=-1.0)}, "Got acktr.kl_clip -1.0"),
+        ({"learner": A2CSettings(gamma=3.0)}, "Got a2c.gamma 3.0; give a number from 0 to 1"),
+        (
+            acktr(damping=0.0),
+            "Got acktr.damping 0.0; give a finite",
+        ),
+        (
+            acktr(damping=1e-38),
+            "Got acktr.damping 1e-38; give a finite",
+        ),
+        (
+            acktr(kl_clip=0.0),
+            "Got acktr.kl_clip 0.0; give a finite",
+        ),
+        (acktr(kl_clip=-1.0), "Got acktr.kl_clip -1.0"),
     ],
 )
 def test_a_bad_setting_is_refused_in_one_sentence(settings: dict[str, Any], sentence: str) -> None:
@@ -75,12 +94,23 @@ def test_steps_are_rounded_up_to_whole_updates(steps: int, actors: int, rollout:
     assert steps <= rounded < steps + actors * rollout
 
 
+def test_the_learning_rate_falls_in_a_line_to_zero_or_stays() -> None:
+    linear = RunConfig("KeyHallway", steps=100, learner=A2CSettings(learning_rate=8e-4))
+    assert linear.learning_rate(0) == 8e-4
+    assert linear.learning_rate(75) == pytest.approx(2e-4)
+    assert linear.learning_rate(105) == 0
+    constant = A2CSettings(learning_rate=8e-4, schedule="constant")
+    assert replace(linear, learner=constant).learning_rate(75) == 8e-4
+
+
 def test_choices_are_made_once() -> None:
     config = RunConfig("montezuma_revenge", steps=1).resolved()
     assert config.world == "MontezumaRevenge"
     assert config.steps == 80
     assert config.shards >= 1
     assert config.weight == 0.25
+    assert (config.tile, config.max_frames) == (16, 400_000)
+    assert isinstance(config.learner, A2CSettings)
     assert config.checkpoint_every % 80 == 0
     assert config.resolved() == config
 

@@ -69,7 +69,7 @@ def test_a_loss_that_is_not_finite_stops_at_the_last_good_checkpoint(
 ) -> None:
     monkeypatch.chdir(Path(__file__).parent)
     config = RunConfig("own_envs:poisoned", steps=4_000, actors=4, checkpoint_every=60)
-    with pytest.raises(StoppedError, match="loss is no longer finite") as stop:
+    with pytest.raises(StoppedError, match="The loss or the gradient is no longer finite") as stop:
         train(config, tmp_path)
     # 100 good steps of 4 actors are 20 updates of 20 steps; 360 is the last multiple of 60.
     assert "at step 400; the checkpoint of step 360 is safe" in str(stop.value)
@@ -82,7 +82,7 @@ def test_a_loss_that_is_not_finite_stops_at_the_last_good_checkpoint(
 def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path) -> None:
     """A first step this long overflows; no second loss is needed to see it."""
     absurd = A2CSettings(learning_rate=3e38, value=1e4, max_gradient_norm=np.inf)
-    config = replace(HALLWAY, checkpoint_every=20, a2c=absurd)
+    config = replace(HALLWAY, checkpoint_every=20, learner=absurd)
     with pytest.raises(StoppedError, match="finite at step 20; nothing was saved"):
         train(config, tmp_path, workers=1)
     assert checkpoint_steps(tmp_path / "checkpoints") == []

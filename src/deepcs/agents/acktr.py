@@ -192,33 +192,32 @@ class ACKTR(Agent):
         )
         network.backward(d_logits, d_values)
         if settings.takes_statistics(update):
-            self._observe(update, actions, batch)
+            drawn = torch.from_numpy(self._fisher_noise(update, self.actors).flatten())
+            self.observe(update, actions, drawn.to(actions.device), batch)
         squared, losses = yield from self.add_up_gradients(losses)
         if settings.is_cold(update):
             scale = clip_scale(squared, settings.cold_max_gradient_norm)
-            self._follow(self.gradient, rate, scale)
+            self.follow(self.gradient, rate, scale)
         else:
-            self._refresh(update)
+            self.refresh(update)
             yield  # all bases are fresh
-            self._rotate()
+            self.rotate()
             yield  # all rows are rotated
-            product = yield self._rotate_back()
+            product = yield self.rotate_back()
             if update == settings.cold_updates:
                 self._momentum[self.shard.part].zero_()
             scale = trust_scale(product, rate, settings.kl_clip)
-            self._follow(self.shard.vectors["natural"], rate * (1 - settings.momentum), scale)
+            self.follow(self.shard.vectors["natural"], rate * (1 - settings.momentum), scale)
         distance = yield from moved(self, rollout, policy, moment)
         columns = Loss(*losses).columns()
         return columns | {"gradient_norm": sqrt(squared), "approximate_kl": distance}
 
-    def _observe(self, update: int, actions: Tensor, batch: int) -> None:
+    def observe(self, update: int, actions: Tensor, noise: Tensor, batch: int) -> None:
         """Take the rollout's statistics: the first few averaged, then a moving average.
 
-        They forget as much per update, however often they are taken.
+        They forget as much per update, however often they are taken. noise: (T·N,), of variance 1.
         """
         settings, network = self.settings, self.fast
-        drawn = torch.from_numpy(self._fisher_noise(update, self.actors).flatten())
-        noise = drawn.to(network.parameters.device)
         d_logits, d_values = fisher_gradients(network.logits, actions, noise, settings.value_fisher)
         gradients = network.output_gradients(d_logits, d_values)
         keep = settings.decay**settings.statistics_every
@@ -228,7 +227,7 @@ class ACKTR(Agent):
         self._own.add(network.inputs, gradients, keep, new / batch)
         self._own.factors[-1][:-1, -1] = 0  # policy and value are layers of their own
 
-    def _refresh(self, update: int) -> None:
+    def refresh(self, update: int) -> None:
         """Decompose those of this shard's factors whose turn it is."""
         for which in self._decomposes:
             if not self.settings.refreshes(update, self._sides[which]):
@@ -237,7 +236,7 @@ class ACKTR(Agent):
             assert isinstance(factor, Tensor)
             self.bases.refresh(which, factor)
 
-    def _rotate(self) -> None:
+    def rotate(self) -> None:
         """The first half of the natural gradient, in this shard's rows."""
         settings = self.settings
         rotated = self.bases.rotate(
@@ -245,7 +244,7 @@ class ACKTR(Agent):
         )
         self._write(rotated, self._rotated)
 
-    def _rotate_back(self) -> float:
+    def rotate_back(self) -> float:
         """The second half, in this shard's rows; returns their Σ V·dW."""
         natural = self.bases.rotate_back(self._rotated, self._rows)
         self._write(natural, self._naturals)
@@ -264,7 +263,7 @@ class ACKTR(Agent):
         ):
             all_weight[rows], all_bias[rows] = weight, bias
 
-    def _follow(self, direction: Tensor, rate: float, scale: float) -> None:
+    def follow(self, direction: Tensor, rate: float, scale: float) -> None:
         """Go along scale times the direction, with momentum, in this shard's slice."""
         part = self.shard.part
         momentum = self._momentum[part]

@@ -14,12 +14,11 @@ IN_THE_GROUP = ("world", "treatment", "agent", "seed")  # told by a group's name
 
 
 def flat_settings(config: RunConfig) -> dict[str, str]:
-    """Every setting by its full name, such as a2c.gamma; the other agent's left out."""
+    """Every setting by its full name, such as a2c.gamma."""
     flat: dict[str, str] = {}
     for name, value in to_json(config).items():
-        if name in ("a2c", "acktr"):
-            if name == config.agent:
-                flat |= {f"{name}.{key}": _text(each) for key, each in value.items()}
+        if name == "learner":
+            flat |= {f"{config.agent_name}.{key}": _text(each) for key, each in value.items()}
         elif name not in IN_THE_GROUP:
             flat[name] = _text(value)
     return flat

@@ -6,13 +6,13 @@ import dataclasses
 import difflib
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
-from deepcs.studies.settings import OWN_KEYS, SETTINGS, fits, with_setting
+from deepcs.studies.settings import OWN_KEYS, all_settings, fits, with_settings
 
 REQUIRED = ("worlds", "treatments", "seeds", "steps")
 KEYS = (*OWN_KEYS.values(), "settings", "sweep")
@@ -55,23 +55,25 @@ def read_experiment(where: str, table: Any) -> Iterator[StudyRun]:
     if missing:
         raise StudyError(f"{where} lacks {' and '.join(missing)}; add {missing[0]} = ...")
     base = RunConfig(world="", steps=_count(where, table["steps"]), shards=1)
-    base = _with_settings(where, base, _flat(where, "settings", table.get("settings", {})))
-    sweep = _flat(where, "sweep", table.get("sweep", {}))
+    agents = _names(where, {"agents": [RunConfig.agent], **table}, "agents")
+    settings = _flat(where, "settings", table.get("settings", {}), agents)
+    sweep = _flat(where, "sweep", table.get("sweep", {}), agents)
     for name, values in sweep.items():
         if not isinstance(values, list) or not values:
             raise StudyError(f"{where}: got sweep {name} = {values!r}; give a list of values.")
     for world, treatment, agent in itertools.product(
         _names(where, table, "worlds"),
         _names(where, table, "treatments"),
-        _names(where, {"agents": ["a2c"], **table}, "agents"),
+        agents,
     ):
         for values in itertools.product(*sweep.values()):
             chosen = dict(zip(sweep, values, strict=True))
             variant = ", ".join(f"{name}={value}" for name, value in chosen.items())
-            varied = _with_settings(where, base, chosen)
+            who: dict[str, Any] = {"world": world, "treatment": treatment, "agent": agent}
+            config = dataclasses.replace(base, **who)
+            config = _with_settings(where, config, settings | chosen)
             for seed in _seeds(where, table["seeds"]):
-                who: dict[str, Any] = {"world": world, "treatment": treatment, "agent": agent}
-                yield _run(where, dataclasses.replace(varied, **who, seed=seed), variant)
+                yield _run(where, dataclasses.replace(config, seed=seed), variant)
 
 
 def _run(where: str, config: RunConfig, variant: str) -> StudyRun:
@@ -114,7 +116,7 @@ def _seeds(where: str, given: Any) -> Iterable[int]:
     return given
 
 
-def _flat(where: str, what: str, table: Any) -> dict[str, Any]:
+def _flat(where: str, what: str, table: Any, agents: Sequence[str]) -> dict[str, Any]:
     """Settings by their full names: a2c.schedule."""
     if not isinstance(table, dict):
         raise StudyError(f"{where}: got {what} = {table!r}; give a table such as {{ tile = 8 }}.")
@@ -125,14 +127,16 @@ def _flat(where: str, what: str, table: Any) -> dict[str, Any]:
     for name in flat:
         if name in OWN_KEYS:
             raise StudyError(f"{where}: got {name} in {what}; use {OWN_KEYS[name]} = ... instead.")
-    refuse_unknown(where, "setting", flat, SETTINGS)
+    try:
+        known = all_settings(agents)
+    except ValueError as error:
+        raise StudyError(f"{where}: {error}") from error
+    refuse_unknown(where, "setting", flat, known)
     return flat
 
 
 def _with_settings(where: str, config: RunConfig, settings: dict[str, Any]) -> RunConfig:
-    for name, value in settings.items():
-        try:
-            config = with_setting(config, name, value)
-        except ValueError as error:
-            raise StudyError(f"{where}: {error}") from error
-    return config
+    try:
+        return with_settings(config, settings)
+    except ValueError as error:
+        raise StudyError(f"{where}: {error}") from error

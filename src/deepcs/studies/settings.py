@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import types
+from collections.abc import Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from deepcs.agents.table import find_agent
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
 
@@ -20,32 +22,40 @@ OWN_KEYS = {
 WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
-def _all_settings() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, kind in get_type_hints(RunConfig).items():
-        if dataclasses.is_dataclass(kind):
-            found |= {f"{name}.{key}": each for key, each in get_type_hints(kind).items()}
-        elif name not in OWN_KEYS:
-            found[name] = kind
+def all_settings(agents: Sequence[str]) -> dict[str, Any]:
+    """Type of every other setting of runs of these agents, by its full name: tile, a2c.gamma."""
+    hints = get_type_hints(RunConfig)
+    found = {n: kind for n, kind in hints.items() if n not in OWN_KEYS and n != "learner"}
+    for agent in map(find_agent, agents):
+        kinds = get_type_hints(agent.Settings)
+        found |= {f"{agent.name}.{key}": kind for key, kind in kinds.items()}
     return found
 
 
-SETTINGS = _all_settings()
-"""type of every other setting, by its full name, such as tile or a2c.schedule"""
+def with_settings(config: RunConfig, values: dict[str, Any]) -> RunConfig:
+    """A config with more settings, by their full names.
 
-
-def with_setting(config: RunConfig, name: str, value: Any) -> RunConfig:
-    """A config with one more setting; raises ValueError if the value is not of its type."""
-    kind = SETTINGS[name]
-    fitting = parse_count(value) if kind is int and isinstance(value, str) else value
-    if not fits(fitting, kind):
-        raise ValueError(f"got {name} = {value!r}; give {_in_words(kind)}.")
-    fitting = float(fitting) if kind is float else fitting
-    outer, _, inner = name.partition(".")
-    if inner:
-        fitting = dataclasses.replace(getattr(config, outer), **{inner: fitting})
-    changed: dict[str, Any] = {outer: fitting}
-    return dataclasses.replace(config, **changed)
+    Those of another agent than the config's are left out. Raises ValueError if a value is not of
+    its type.
+    """
+    agent = find_agent(config.agent)
+    kinds = all_settings([config.agent])
+    learner = config.learner or agent.Settings()
+    for name, value in values.items():
+        if name not in kinds:
+            continue
+        kind = kinds[name]
+        fitting = parse_count(value) if kind is int and isinstance(value, str) else value
+        if not fits(fitting, kind):
+            raise ValueError(f"got {name} = {value!r}; give {_in_words(kind)}.")
+        fitting = float(fitting) if kind is float else fitting
+        outer, _, inner = name.partition(".")
+        if inner:
+            learner = dataclasses.replace(learner, **{inner: fitting})
+        else:
+            changed: dict[str, Any] = {outer: fitting}
+            config = dataclasses.replace(config, **changed)
+    return dataclasses.replace(config, learner=learner)
 
 
 def fits(value: Any, kind: Any) -> bool:

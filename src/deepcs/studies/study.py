@@ -118,8 +118,9 @@ def differences(one: RunConfig, other: RunConfig) -> list[str]:
         ours, theirs = getattr(one, field.name), getattr(other, field.name)
         if ours == theirs:
             continue
-        if dataclasses.is_dataclass(ours):
-            found += [f"{field.name}.{n}" for n in vars(ours) if vars(ours)[n] != vars(theirs)[n]]
+        if field.name == "learner":
+            name = one.agent_name
+            found += [f"{name}.{n}" for n in vars(ours) if vars(ours)[n] != vars(theirs).get(n)]
         else:
             found.append(field.name)
     return found

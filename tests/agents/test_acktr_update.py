@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
-from deepcs.runs.learner import Learner
 from torch import Tensor
 from torch.nn import functional
 
 from deepcs.agents.acktr import ACKTRSettings, FisherNoise
-from deepcs.agents.plan import planes_first
+from deepcs.agents.agent import Moment
+from deepcs.agents.network import planes_first
+from deepcs.agents.replicas import Replicas
+from deepcs.agents.rollout import Actors, Rollout
 from deepcs.runs.config import RunConfig
 
 ACTORS = 6
 SETTINGS = ACKTRSettings(
-    steps=8,
+    n_steps=8,
     cold_updates=4,
     statistics_every=2,
     refresh_every=3,
@@ -131,35 +136,47 @@ def test_every_update_is_the_one_written_out(shards: int) -> None:
     config = RunConfig(
         "KeyHallway", agent="acktr", learner=SETTINGS, shards=shards, actors=ACTORS
     ).resolved()
-    learner = Learner(config, workers=1)
-    learner.initialise()
-    groups = learner._own.shards
-    noise = FisherNoise(config.seed, SETTINGS.steps, ACTORS)
-    expected = WrittenOut({n: w.clone() for n, w in learner.network.named_parameters().items()})
+    replicas = Replicas(replace(config, network="fast").training(), workers=1)
+    replicas.initialise()
+    shards_of = replicas._own.shards
+    rollouts: list[Rollout] = []
+    for each in shards_of:
+        kept(each.actors, rollouts)
+    noise = FisherNoise(config.seed, SETTINGS.n_steps, ACTORS)
+    expected = WrittenOut({n: torch.from_numpy(w) for n, w in replicas.weights().items()})
     for update in range(14):
-        learner.rollout(update)
-        pixels = torch.cat([planes_first(each.network.inputs[0]).double() for each in groups])
-        actions = torch.cat([torch.from_numpy(each._actions).flatten() for each in groups])
+        rollouts.clear()
+        replicas.update(Moment(update, SETTINGS.learning_rate, logged=update % 3 == 0))
+        pixels = torch.cat([planes_first(e.network.inputs[0]).double() for e in shards_of])
+        actions = torch.cat([rollout.actions.flatten() for rollout in rollouts])
         targets = []
-        for each in groups:
-            last = each._seen().double() / 255
+        for rollout in rollouts:
+            last = rollout.last.double() / 255
             following = forward(expected.weights, last)[1]["value"][:, 0]
-            rewards = torch.from_numpy((each._game_rewards + each._intrinsic).clip(-1, 1))
+            rewards = torch.from_numpy((rollout.game_rewards + rollout.intrinsic).clip(-1, 1))
             found = []
-            for reward, ends in zip(
-                rewards.flip(0), torch.from_numpy(each._ends).flip(0), strict=True
-            ):
+            for reward, ends in zip(rewards.flip(0), rollout.ends.flip(0), strict=True):
                 following = reward + 0.99 * following * ~ends
                 found.insert(0, following)
             targets.append(torch.stack(found).flatten())
         gradient = expected.loss_gradient(pixels, actions, torch.cat(targets))
         if update < SETTINGS.cold_updates or update % 2 == 0:
-            drawn = [torch.from_numpy(noise(update, each.actors)).flatten() for each in groups]
+            drawn = [torch.from_numpy(noise(update, e.numbers)).flatten() for e in shards_of]
             expected.observe(update, pixels, actions, torch.cat(drawn).double())
         expected.update(update, gradient)
-        learner.update(update, SETTINGS.learning_rate)
-        for name, weight in learner.network.named_parameters().items():
+        for name, weight in replicas.weights().items():
             wanted = expected.weights[name]
-            error = float((weight.double() - wanted).abs().max() / wanted.abs().max())
+            error = float((torch.from_numpy(weight) - wanted).abs().max() / wanted.abs().max())
             assert error < 3e-5, (update, name)
-    learner.close()
+    replicas.close()
+
+
+def kept(actors: Actors, rollouts: list[Rollout]) -> None:
+    """Have the actors' rollouts kept as they are played."""
+    play = actors.play
+
+    def play_and_keep(*args: Any) -> Rollout:
+        rollouts.append(play(*args))
+        return rollouts[-1]
+
+    actors.play = play_and_keep  # type: ignore[method-assign]
