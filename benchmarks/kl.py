@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 import tyro
-from deepcs.runs.learner import Learner
 
 from deepcs.agents.acktr import ACKTRSettings
+from deepcs.agents.agent import Moment
 from deepcs.agents.kfac import trust_scale
-from deepcs.agents.plan import planes_first
+from deepcs.agents.network import planes_first
+from deepcs.agents.replicas import Replicas
 from deepcs.runs.config import RunConfig
 
 
@@ -35,24 +36,22 @@ class Settings:
 
 
 def main(settings: Settings) -> None:
-    config = RunConfig(settings.world, agent="acktr", acktr=settings.acktr, shards=1).resolved()
-    learner = Learner(config, workers=1)
-    learner.initialise()
-    network, vectors = learner.network, learner._own.vectors
+    config = RunConfig(settings.world, agent="acktr", learner=settings.acktr, shards=1)
+    replicas = Replicas(config.resolved().fitted().training(), workers=1)
+    replicas.initialise()
+    network, vectors = replicas.network, replicas._own.vectors
     rate, bound = settings.acktr.learning_rate, settings.acktr.kl_clip
     divergences, models = [], []
     for update in range(settings.acktr.cold_updates + settings.updates):
-        learner.rollout(update)
-        before = torch.log_softmax(network.logits, 1)
-        learner.update(update, rate)
+        replicas.update(Moment(update, rate, logged=False))
+        before = torch.log_softmax(network.logits, 1)  # as it was in the rollout
         logits, _ = network.evaluate(planes_first(network.inputs[0]))
         after = torch.log_softmax(logits, 1)
         if not settings.acktr.is_cold(update):
             divergences.append(float((before.exp() * (before - after)).sum(1).mean()))
-            _, natural = vectors.spare
-            product = float(natural @ vectors.gradients[0])
+            product = float(vectors.by_name["natural"] @ vectors.gradients[0])
             models.append((rate * trust_scale(product, rate, bound)) ** 2 * product / 2)
-    learner.close()
+    replicas.close()
     shown = (0, 5, 25, 50, 75, 95, 100)
     print(f"{settings.world}, {settings.updates} updates, KL divergence: measured, model")
     for percent in shown:

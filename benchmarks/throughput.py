@@ -23,13 +23,15 @@ import numpy as np
 import psutil
 import torch
 import tyro
-from deepcs.runs.learner import Learner
-from deepcs.runs.shard import ShardGroup
 from rich.console import Console
 from rich.table import Table
 
+from deepcs.agents import replicas as replicas_module
+from deepcs.agents import shards as shards_module
 from deepcs.agents.acktr import THRIFTY, ACKTRSettings
-from deepcs.runs import shard
+from deepcs.agents.agent import Moment
+from deepcs.agents.replicas import Replicas
+from deepcs.agents.shards import ShardGroup
 from deepcs.runs.config import RunConfig
 from deepcs.runs.timed import TimedTraining
 from deepcs.system.process import Process, cores, shared_memory
@@ -63,11 +65,11 @@ class OurACKTR(TimedTraining):
     """A normal run of ACKTR, measured from one decomposition of its largest factor to the next."""
 
     def __init__(self, memory: mmap.mmap, settings: ACKTRSettings) -> None:
-        super().__init__(RunConfig(GAME, agent="acktr", acktr=settings))
+        super().__init__(RunConfig(GAME, agent="acktr", learner=settings))
         self._run.go_until(settings.cold_updates * self._run.config.update_steps)
 
     def rate(self, seconds: float) -> float:
-        run, settings = self._run, self._run.config.acktr
+        run, settings = self._run, self._run.config.learner
         began, before = time.perf_counter(), run.progress.step
         run.go_until(before + settings.refresh_large_every * run.config.update_steps)
         return (run.progress.step - before) / (time.perf_counter() - began)
@@ -104,6 +106,7 @@ class CannedPool:
     """Observations that are in memory already: the same arrays, step after step."""
 
     def __init__(self, world: str, *, num_envs: int, **settings: Any) -> None:
+        self.num_envs = num_envs
         rng = np.random.default_rng(0)
         self.observations = rng.integers(0, 256, (num_envs, 5, 84, 84), dtype=np.uint8)
         self.numbers = np.zeros(num_envs)
@@ -124,7 +127,7 @@ class CannedPool:
 
 
 def canned_group(memory: mmap.mmap, *args: Any) -> ShardGroup:
-    shard.make_vec = CannedPool
+    shards_module.make_vec = CannedPool
     return ShardGroup(memory, *args)
 
 
@@ -132,24 +135,21 @@ class OurLearner:
     """Our learner without emulators, in as many shards, each on a core."""
 
     def __init__(self, memory: mmap.mmap, shards: int) -> None:
-        from deepcs.runs import learner as module
-
-        module.ShardGroup = canned_group  # also what its other processes build
-        config = RunConfig(GAME, shards=shards).resolved()
-        self.learner = Learner(config)
-        self.learner.initialise()
+        replicas_module.ShardGroup = canned_group  # also what its other processes build
+        self.config = RunConfig(GAME, shards=shards).resolved().fitted()
+        self.replicas = Replicas(self.config.training())
+        self.replicas.initialise()
         self.update = 0
 
     def rate(self, seconds: float) -> float:
         began, before = time.perf_counter(), self.update
         while (spent := time.perf_counter() - began) < seconds:
-            self.learner.rollout(self.update)
-            self.learner.update(self.update, 1e-4)
+            self.replicas.update(Moment(self.update, 1e-4, logged=False))
             self.update += 1
-        return (self.update - before) * self.learner.config.update_steps / spent
+        return (self.update - before) * self.config.update_steps / spent
 
     def close(self) -> None:
-        self.learner.close()
+        self.replicas.close()
 
 
 class Side:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from trainee import assert_same_run
 
 from deepcs.runs.checkpoint import (
-    FILES,
     MANIFEST,
     Checkpoint,
     CheckpointError,
@@ -35,7 +34,8 @@ from deepcs.system.files import write_whole
 from deepcs.system.snapshot import SnapshotError
 
 HALLWAY = RunConfig("KeyHallway", steps=400, actors=2, log_every=70, checkpoint_every=200)
-ALL_FILES = [*FILES, MANIFEST]
+ALL_FILES = [*(f"{part}.safetensors" for part in ("weights", "learner", "actors"))]
+ALL_FILES += ["state.json", MANIFEST]
 
 
 class Listener(Silence):
@@ -153,15 +153,15 @@ def test_a_run_with_only_damaged_checkpoints_is_refused_and_left_as_it_is(
 
 def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
     weights = {"w": np.array([[1.5, -0.0, np.float32(1e-40)]], np.float32)}
-    optimizer = {"w": np.ones((1, 3), np.float32)}
+    learner = {"w": np.ones((1, 3), np.float32)}
     table = np.arange(6).reshape(2, 3)
     arrays = {"array": table, "turned": table.T, "every second": table[:, ::2], "one": np.array(5)}
     actors = [{"kind": "seat", "n": np.int64(3), "arrays": arrays, "array": {"array": table}}]
-    save_checkpoint(tmp_path, Checkpoint(7, weights, optimizer, actors, {"x": None}))
+    save_checkpoint(tmp_path, Checkpoint(7, weights, learner, actors, {"x": None}))
     loaded = load_checkpoint(tmp_path, 7)
     assert loaded.step == 7
     assert loaded.weights["w"].tobytes() == weights["w"].tobytes()
-    assert loaded.optimizer["w"].tobytes() == optimizer["w"].tobytes()
+    assert loaded.learner["w"].tobytes() == learner["w"].tobytes()
     assert loaded.actors is not None
     assert loaded.actors[0]["n"] == 3
     np.testing.assert_equal(loaded.actors[0]["arrays"], arrays)

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from deepcs.runs.checkpoint import FILES, checkpoint_steps
+from deepcs.runs.checkpoint import MANIFEST, checkpoint_steps
 from deepcs.runs.config import RunConfig, to_json
 from deepcs.runs.folder import TIME_COLUMNS
 from deepcs.runs.train import train
@@ -131,7 +131,8 @@ def result_of(out: Path) -> dict[str, Any]:
     step = checkpoint_steps(out / "checkpoints")[-1]
     newest = out / "checkpoints" / str(step)
     result: dict[str, Any] = {"checkpoints": checkpoint_steps(out / "checkpoints")}
-    result |= {name: (newest / name).read_bytes() for name in FILES if name != "state.json"}
+    parts = [p for p in newest.iterdir() if p.name not in ("state.json", MANIFEST)]
+    result |= {part.name: part.read_bytes() for part in parts}
     state = json.loads((newest / "state.json").read_bytes())
     del state["state"]["progress"]["seconds"]
     del state["state"]["logs"]["curve"]  # bytes, of which time columns take more or fewer

@@ -78,17 +78,17 @@ def train(
                 return _execute(folder, config, workers, display or Silence(), segments)
         finally:
             folder.unlock()
-    saved = folder.read_config()
+    begun = folder.read_config().config.resolved()
     # What was not asked for stays as it was chosen where the run began.
     if chosen_shards == 0:
-        config = dataclasses.replace(config, shards=saved.config.shards)
+        config = dataclasses.replace(config, shards=begun.shards)
     if config.network == "auto":
-        config = dataclasses.replace(config, network=saved.config.network)
-    if dataclasses.replace(saved.config, steps=config.steps) != config:
+        config = dataclasses.replace(config, network=begun.network)
+    if dataclasses.replace(begun, steps=config.steps) != config:
         different = [
-            f"{f.name} {getattr(saved.config, f.name)!r}, not {getattr(config, f.name)!r}"
+            f"{f.name} {getattr(begun, f.name)!r}, not {getattr(config, f.name)!r}"
             for f in dataclasses.fields(config)
-            if f.name != "steps" and getattr(saved.config, f.name) != getattr(config, f.name)
+            if f.name != "steps" and getattr(begun, f.name) != getattr(config, f.name)
         ]
         raise RunError(
             f"{folder.path} holds a run of other settings ({'; '.join(different)}); "
