@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 
 .PHONY: demo test test-all test-cluster lint install clean
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt src/deepcs/_version.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[dev]'
