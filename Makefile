@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test test-all test-cluster lint install clean
+.PHONY: demo test test-all test-cluster lint install wheel clean
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt src/deepcs/_version.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[dev]'
@@ -34,6 +34,11 @@ test-all: lint
 
 test-cluster: .venv/installed-cluster
 	$(BIN)/python -m pytest -m cluster
+
+wheel: $(INSTALLED)
+	rm -rf build dist  # what is left in build would go into the wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check \
+		--no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
 	rm -rf .venv build dist

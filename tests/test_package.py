@@ -61,7 +61,7 @@ def imported(module: Path) -> set[str]:
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_a_module_imports_nothing_of_the_layers_above_it(module: Path) -> None:
-    layers = {name.split(".")[0] for name in imported(module)}
+    layers = {name.split(".")[0] for name in imported(module)} - {"_version"}  # open to all
     if len(module.parts) == 1:  # the package itself stands on all layers, and is imported by none
         assert layers <= set(LAYERS)
         return

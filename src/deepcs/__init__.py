@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from deepcs._version import __version__ as __version__
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import game, games
 from deepcs.curiosity.grid import Bounds, CuriosityGrid, Position

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from deepcs import games
+from deepcs import __version__, games
 from deepcs.cli.main import main
 
 
@@ -84,7 +83,7 @@ def test_a_reader_that_leaves_early_is_no_error(arguments: list[str]) -> None:
 
 def test_version_is_the_packages() -> None:
     done = deepcs("--version")
-    assert (done.returncode, done.stdout) == (0, version("deepcs") + "\n")
+    assert (done.returncode, done.stdout) == (0, f"{__version__}\n")
 
 
 def test_games_waits_for_no_heavy_import() -> None:

@@ -12,10 +12,11 @@ import select
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Protocol
 
 import tyro
+
+from deepcs._version import __version__
 
 WIDTH = 100  # columns where the output is not a terminal
 HELP = """\
@@ -75,7 +76,7 @@ def _run(args: Sequence[str] | None) -> None:
         print(HELP)
         return
     if arguments[0] == "--version":
-        print(version("deepcs"))
+        print(__version__)
         return
     words = 2 if arguments[0] == "study" else 1
     name, rest = " ".join(arguments[:words]), arguments[words:]
