@@ -109,22 +109,6 @@ def test_a_config_with_anything_in_a_wrong_place_is_read_or_refused(
         assert "config" in str(error) or "format" in str(error)  # noqa: PT017
 
 
-def test_a_run_of_another_format_is_refused_with_the_version_that_wrote_it(run: Path) -> None:
-    rewrite_config(run, format=2, versions={"deepcs": "9.9"})
-    for use in USES:
-        with pytest.raises(RunError, match=r"run of format 2, this deepcs reads format 1; .* 9\.9"):
-            use(run)
-
-
-def test_a_run_of_another_version_is_read_but_not_trained_on(run: Path) -> None:
-    rewrite_config(run, versions={"deepcs": "0.0.9"})
-    for call in (lambda: resume(run), lambda: train(HALLWAY, run)):
-        with pytest.raises(RunError, match=r"was trained by deepcs 0\.0\.9, this is .*; install"):
-            call()
-    assert load_agent(run).step == 400
-    assert len(load_run(run).curve["step"]) == 4
-
-
 def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(RunError, match="holds files that are not a run's; give an empty or new"):

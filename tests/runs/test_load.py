@@ -35,7 +35,7 @@ def hashes(folder: Path) -> dict[str, str]:
 
 def test_arrays_equal_the_csvs(run: Path) -> None:
     logs = load_run(run)
-    assert logs.config == HALLWAY.resolved()
+    assert logs.config == HALLWAY.resolved().fitted()
     assert logs.segments == (Segment(0, 4_000),)
     for name, columns in (("curve.csv", logs.curve), ("games.csv", logs.games)):
         with (run / name).open(newline="") as file:
@@ -78,7 +78,7 @@ def test_a_run_that_has_just_begun_has_empty_logs_and_no_agent(tmp_path: Path) -
     folder = RunFolder(tmp_path)
     folder.write_config(HALLWAY.resolved(), [Segment(0, 4_000)])
     logs = load_run(tmp_path)
-    assert len(logs.curve["entropy"]) == len(logs.games["score"]) == len(logs.visits["step"]) == 0
+    assert len(logs.curve["score"]) == len(logs.games["score"]) == len(logs.visits["step"]) == 0
     with pytest.raises(CheckpointError, match="has no checkpoint yet; wait for its first"):
         load_agent(tmp_path)
 

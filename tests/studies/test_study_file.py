@@ -64,7 +64,7 @@ def test_the_demo_study_is_a_hallway_and_freeway() -> None:
         **{("KeyHallway", name, 400_000): 5 for name in ("deepcs", "a2c", "never-reset")},
         **{("Freeway", name, 100_000): 3 for name in ("deepcs", "a2c")},
     }
-    assert {run.config.a2c.schedule for run in load_study("demo").runs} == {"constant"}
+    assert {run.config.learner.schedule for run in load_study("demo").runs} == {"constant"}
 
 
 def test_a_study_is_the_product_of_its_lists() -> None:
@@ -77,13 +77,15 @@ def test_a_study_is_the_product_of_its_lists() -> None:
         + 'sweep = { weight = [0.5, "equal"], a2c.entropy = [0, 0.1] }\n',
     )
     assert (study.name, study.about) == ("mine", "what for")
-    assert len(study.runs) == 2 * 2 * 2 * 4
+    assert len(study.runs) == 2 * 2 * (4 + 2)  # ACKTR knows nothing of a2c.entropy
     first, last = study.runs[0], study.runs[-1]
     assert first.name == "KeyHallway-deepcs-paper-seed3-weight=0.5-a2c.entropy=0"
-    assert last.name == "KeyHallway-acktr-a2c-paper-seed7-weight=equal-a2c.entropy=0.1"
-    assert last.variant == "weight=equal, a2c.entropy=0.1"
-    assert (last.config.weight, last.config.a2c.entropy) == ("equal", 0.1)
-    assert (last.config.a2c.schedule, last.config.acktr.kl_clip) == ("constant", 1.0)
+    assert last.name == "KeyHallway-acktr-a2c-paper-seed7-weight=equal"
+    assert first.variant == "weight=0.5, a2c.entropy=0"
+    assert last.variant == "weight=equal"
+    assert (first.config.weight, first.config.learner.entropy) == (0.5, 0.0)
+    assert (first.config.learner.schedule, last.config.learner.kl_clip) == ("constant", 1.0)
+    assert (last.config.weight, last.config.learner.schedule) == ("equal", "linear")
     assert first.config.log_every == 1_040  # whole updates of 80 steps
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import torch
 import tyro
 
+from deepcs._version import __version__
 from deepcs.agents.networks import plan_network
 from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
@@ -28,7 +29,7 @@ from deepcs.system.process import cores
 
 FORMAT = 2  # of the run folder: what is written, and can be resumed
 READABLE = (1, 2)  # formats that can be evaluated, recorded and reported
-LIBRARIES = ("deepcs", "torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
+LIBRARIES = ("torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
 PAPER_STEPS = 160_000_000
 LARGEST_SEED = 2**63 - 1  # what every generator takes
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
@@ -115,7 +116,11 @@ class RunConfig:
     def fitted(self) -> RunConfig:
         """With the network chosen that fits the world; refuses what cannot be trained there."""
         training = self.training()
-        plan = plan_network(self.network, spaces_of(self.world, **training.actor_settings))
+        spaces = spaces_of(self.world, **training.actor_settings)
+        try:
+            plan = plan_network(self.network, spaces)
+        except ValueError as error:
+            raise ValueError(f"{self.world} cannot be trained in as it is: {error}") from error
         training.agent_type.vectors(self.learner, plan, self.shards)
         return dataclasses.replace(self, network=plan.name)
 
@@ -279,8 +284,9 @@ def make_settings(agent: str, numbers: dict[str, Any]) -> Any:
 def versions() -> dict[str, str]:
     """What the run's bytes depend on beside its settings."""
     return {
-        **{name: version(name) for name in LIBRARIES},
+        "deepcs": __version__,
         "sources": source_digest(),
+        **{name: version(name) for name in LIBRARIES},
         "python": platform.python_version(),
         "machine": platform.machine(),
     }

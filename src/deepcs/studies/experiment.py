@@ -66,8 +66,9 @@ def read_experiment(where: str, table: Any) -> Iterator[StudyRun]:
         _names(where, table, "treatments"),
         agents,
     ):
-        for values in itertools.product(*sweep.values()):
-            chosen = dict(zip(sweep, values, strict=True))
+        varied = {n: values for n, values in sweep.items() if n in all_settings([agent])}
+        for values in itertools.product(*varied.values()):
+            chosen = dict(zip(varied, values, strict=True))
             variant = ", ".join(f"{name}={value}" for name, value in chosen.items())
             who: dict[str, Any] = {"world": world, "treatment": treatment, "agent": agent}
             config = dataclasses.replace(base, **who)

@@ -1,0 +1,103 @@
+"""Runs know what made them: other formats, other sources, and runs of deepcs 0.1."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deepcs
+from deepcs.agents.a2c import A2CSettings
+from deepcs.runs.config import RunConfig
+from deepcs.runs.evaluate import evaluate
+from deepcs.runs.folder import RunError, RunFolder
+from deepcs.runs.load import load_run, read_curve
+from deepcs.runs.progress import Silence
+from deepcs.runs.sources import source_digest
+from deepcs.runs.train import resume, train
+from deepcs.runs.trained import load_agent
+
+HALLWAY = RunConfig("KeyHallway", steps=400, actors=4, log_every=200)
+OLD_STUDY = Path(__file__).parents[1] / "data" / "study-0.1"
+OLD_RUNS = sorted((OLD_STUDY / "runs").iterdir())
+
+
+class Listener(Silence):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+def rewritten(run: Path, **changes: object) -> None:
+    path = run / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_every_choice_is_frozen_into_the_config(tmp_path: Path) -> None:
+    train(HALLWAY, tmp_path / "maze")
+    saved = json.loads((tmp_path / "maze" / "config.json").read_text())
+    assert saved["versions"]["deepcs"] == deepcs.__version__
+    assert saved["versions"]["sources"] == source_digest()
+    assert saved["config"]["network"] == "fast"
+    assert saved["config"]["learner"]["n_steps"] == 5
+    assert saved["config"]["tile"] == 1
+    atari = RunConfig("montezuma_revenge", steps=1).resolved()
+    assert (atari.tile, atari.weight, atari.max_frames) == (16, 0.25, 400_000)
+
+
+def test_a_run_of_other_sources_goes_on_and_says_that_it_may_not_be_exact(tmp_path: Path) -> None:
+    train(HALLWAY, tmp_path)
+    saved = RunFolder(tmp_path).read_config()
+    rewritten(tmp_path, versions={**saved.versions, "sources": "0" * 64})
+    listener = Listener()
+    assert resume(tmp_path, steps=800, display=listener) is None
+    assert any("begun by other sources of deepcs" in said for said in listener.said)
+    assert load_agent(tmp_path).step == 800
+    train(HALLWAY, tmp_path / "same")
+    listener = Listener()
+    resume(tmp_path / "same", steps=800, display=listener)
+    assert not any("other sources" in said for said in listener.said)
+
+
+def test_a_format_of_the_future_is_refused_by_everyone(tmp_path: Path) -> None:
+    train(HALLWAY, tmp_path)
+    rewritten(tmp_path, format=3, versions={"deepcs": "9.9"})
+    for use in (load_run, load_agent, resume):
+        with pytest.raises(
+            RunError, match=r"format 3, this deepcs reads .* 1 and 2; .*9\.9"
+        ):
+            use(tmp_path)
+
+
+@pytest.mark.parametrize("run", OLD_RUNS, ids=lambda run: run.name)
+def test_a_run_of_version_0_1_is_read_and_played(run: Path) -> None:
+    logs = load_run(run)
+    assert logs.curve["step"].tolist() == [800, 1600]
+    assert np.isfinite(logs.curve["entropy"]).all()
+    assert len(logs.games["score"]) == 8
+    assert np.isnan(read_curve(run, ["explained_variance"])["explained_variance"]).all()
+    agent = load_agent(run)
+    assert agent.step == 1600
+    assert agent.config.learner == A2CSettings()
+    assert len(evaluate(agent, games=2, workers=0).games) == 2
+
+
+def test_a_run_of_version_0_1_is_not_trained_on(tmp_path: Path) -> None:
+    run = shutil.copytree(OLD_RUNS[0], tmp_path / "run")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(RunError, match=r"by deepcs 0\.1\.0 \(format 1\).* install that version"):
+        resume(run)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_column_more_or_less_is_no_damage(tmp_path: Path) -> None:
+    train(HALLWAY, tmp_path)
+    curve = tmp_path / "curve.csv"
+    curve.write_text("".join(f"{line},7\n" for line in curve.read_text().splitlines()))
+    curve.write_text(curve.read_text().replace("seconds,7", "seconds,new", 1))
+    assert load_run(tmp_path).curve["new"].tolist() == [7.0, 7.0]
