@@ -52,7 +52,7 @@ def test_a_worker_that_is_done_draws_the_frames_of_a_slower_one(monkeypatch):
         thread.start()
         quick.step()
         drawers.clear()
-        quick.rest(lambda: False)
+        quick.idle(lambda: False)
         thread.join()
         alone.step()
         assert "MainThread" in drawers

@@ -68,9 +68,7 @@ def test_a_format_of_the_future_is_refused_by_everyone(tmp_path: Path) -> None:
     train(HALLWAY, tmp_path)
     rewritten(tmp_path, format=3, versions={"deepcs": "9.9"})
     for use in (load_run, load_agent, resume):
-        with pytest.raises(
-            RunError, match=r"format 3, this deepcs reads .* 1 and 2; .*9\.9"
-        ):
+        with pytest.raises(RunError, match=r"format 3, this deepcs reads .* 1 and 2; .*9\.9"):
             use(tmp_path)
 
 

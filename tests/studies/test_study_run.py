@@ -15,7 +15,7 @@ from deepcs.runs.load import load_run
 from deepcs.runs.train import train
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.folder import StudyFolder
-from deepcs.studies.status import last_row, look
+from deepcs.studies.status import last_row, run_statuses
 from deepcs.studies.study import load_study
 
 # Every checkpoint is a milestone, and so is kept.
@@ -79,7 +79,7 @@ def test_a_killed_study_leaves_nothing_running_and_goes_on_from_its_checkpoints(
         jobs[0].kill()  # the other one hears that its parent is gone
         _, alive = psutil.wait_procs(jobs, timeout=20)
         assert not alive
-    statuses = look(StudyFolder(out), load_study(file).runs)
+    statuses = run_statuses(StudyFolder(out), load_study(file).runs)
     assert [each.state for each in statuses] == ["waiting", "waiting"]
     assert all(0 < each.step < 12_000 for each in statuses)
     manifests = [

@@ -24,11 +24,11 @@ from deepcs.studies.folder import StudyFolder
 from deepcs.studies.job import Job
 from deepcs.studies.local import run_jobs
 from deepcs.studies.ray_engine import Cluster
-from deepcs.studies.status import look, status_table, summary
+from deepcs.studies.status import run_statuses, status_table, summary
 from deepcs.studies.study import Study, load_study, study_name
 
 StudyName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")]
-LIVE_SECONDS = 2.0  # between looks at the runs' folders
+LIVE_SECONDS = 2.0  # between readings of the runs' folders
 PLAIN_SECONDS = 20.0  # between lines where there is no terminal
 
 
@@ -130,7 +130,7 @@ class Run:
         self, study: Study, folder: StudyFolder, failures: dict[str, str], signal: int | None
     ) -> None:
         """Say what came of it and what to do next; exits with code 1 if a run failed."""
-        print(f"{study.name}: {summary(look(folder, study.runs))}")
+        print(f"{study.name}: {summary(run_statuses(folder, study.runs))}")
         for name, reason in failures.items():
             log = folder.path / "logs" / f"{name}.log"
             print(f"deepcs: {name} failed: {reason} (its log: {log})", file=sys.stderr)
@@ -162,7 +162,7 @@ def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
 
         def say() -> None:
             if due(PLAIN_SECONDS):
-                print(f"{study.name}: {summary(look(folder, study.runs))}", flush=True)
+                print(f"{study.name}: {summary(run_statuses(folder, study.runs))}", flush=True)
 
         yield say
         return
@@ -170,7 +170,7 @@ def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
 
         def draw() -> None:
             if due(LIVE_SECONDS):
-                live.update(status_table(study.name, look(folder, study.runs), "running"))
+                live.update(status_table(study.name, run_statuses(folder, study.runs), "running"))
 
         yield draw
 
@@ -188,7 +188,7 @@ class Status:
         folder = study_folder(self.study, self.out)
         study = folder.read()
         console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-        statuses = look(folder, study.runs)
+        statuses = run_statuses(folder, study.runs)
         console.print(status_table(study.name, statuses))
         for each in statuses:
             if each.state == "failed":

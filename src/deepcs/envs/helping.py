@@ -20,8 +20,8 @@ import numpy as np
 from deepcs.envs.screen import PAIR, push_frame
 from deepcs.envs.seats import Ended, EnvFactory, PoolArrays, Seats, Spaces
 
-AT_ONCE = 4  # one in so many frames is drawn at once, while its screens are in the cache
-PATIENCE = 0.05  # seconds to look for frames of others before going to sleep
+EAGER = 4  # one in so many frames is drawn at once, while its screens are in the cache
+PATIENCE = 0.05  # seconds to poll for frames of others before going to sleep
 TICKET_BYTES = 4
 
 
@@ -85,7 +85,7 @@ class HelpingSeats(Seats):
         """`worker`: the number of this one."""
         super().__init__(factories, first, arrays)
         self._arrays, self._worker, self._tickets = arrays, worker, tickets
-        last = self.seats[len(self.seats) // AT_ONCE :]
+        last = self.seats[len(self.seats) // EAGER :]
         self._leaving = {seat for seat in last if hasattr(seat.env, "leave_frames")}
         for seat in self._leaving:
             cast(Any, seat.env).leave_frames(arrays.screens[seat.index])
@@ -115,7 +115,7 @@ class HelpingSeats(Seats):
         # own count, because the other may be a step ahead by now.
         arrays.drawn[seat] += 1
 
-    def rest(self, called: Callable[[], bool]) -> None:
+    def idle(self, called: Callable[[], bool]) -> None:
         """Draw frames of the workers that are not done, until called."""
         done, late = self._arrays.done, [*range(self._tickets.workers)]
         until = time.monotonic() + PATIENCE

@@ -108,9 +108,9 @@ class ActorPool(VectorEnv[Any, Any, Any]):
                 actors = range(self.first_actor + first, self.first_actor + end)
                 name = f"Worker {k} (actors {actors[0]} to {actors[-1]})"
                 order = list(factories[first:end]), first, total, spaces, k, tickets
-                looks = workers < cores()
+                spins = workers < cores()
                 self._workers.append(
-                    Process(name, memory_fd, looks, build_seats, *order, keep_open=pipes)
+                    Process(name, memory_fd, spins, build_seats, *order, keep_open=pipes)
                 )
                 self._any_answer.register(self._workers[-1].line, select.POLLIN)
                 self._shares.append(slice(first, end))
@@ -192,7 +192,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             ended = self._here.step()
         else:
             with self._unfinished():
-                # Once one worker is done there is a core to spare, on which to wait awake.
+                # Once one worker is done there is a core to spare, on which to spin.
                 if len(self._workers) >= cores():
                     self._any_answer.poll()
                 ended = [end for worker in self._workers for end in worker.answer(True)]

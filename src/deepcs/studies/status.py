@@ -49,13 +49,13 @@ class RunStatus:
         return left / self.steps_per_second if self.steps_per_second else math.nan
 
 
-def look(folder: StudyFolder, runs: Sequence[StudyRun]) -> list[RunStatus]:
+def run_statuses(folder: StudyFolder, runs: Sequence[StudyRun]) -> list[RunStatus]:
     """The status of each run."""
     failures = folder.failures()
-    return [_look(folder, run, failures.get(run.name, "")) for run in runs]
+    return [_status_of(folder, run, failures.get(run.name, "")) for run in runs]
 
 
-def _look(folder: StudyFolder, run: StudyRun, reason: str) -> RunStatus:
+def _status_of(folder: StudyFolder, run: StudyRun, reason: str) -> RunStatus:
     path, saved = folder.run_path(run), folder.steps_saved(run)
     logged = last_row(path)
     state: State = "waiting"

@@ -24,9 +24,9 @@ from typing import Any
 
 from deepcs.system.snapshot import SnapshotError
 
-# How long to look for a message before going to sleep: waking a sleeping core can take half a
-# millisecond on a virtual machine. Whoever looks gives way to all who have work to do.
-LOOK_SECONDS = 0.005
+# How long to spin, polling for a message, before going to sleep: waking a sleeping core can take
+# half a millisecond on a virtual machine. Whoever spins yields to all who have work to do.
+SPIN_SECONDS = 0.005
 CLOSE_SECONDS = 5.0  # how long a process may take to leave before it is killed
 HUNG_UP = (EOFError, BrokenPipeError, ConnectionResetError)
 
@@ -43,22 +43,22 @@ class WorkerError(RuntimeError):
 
 
 class Line:
-    """A connection whose reader may look for a while before it sleeps."""
+    """A connection whose reader may spin for a while before it sleeps."""
 
-    def __init__(self, connection: Connection[Any, Any], looks: bool) -> None:
+    def __init__(self, connection: Connection[Any, Any], spins: bool) -> None:
         self._connection = connection
-        self._looks = looks
+        self._spins = spins
         self._poll = select.poll()
         self._poll.register(connection.fileno(), select.POLLIN)
         self.fileno = connection.fileno
         self.send_bytes = connection.send_bytes
         self.close = connection.close
 
-    def recv_bytes(self, looks: bool = False) -> bytes:
+    def recv_bytes(self, spins: bool = False) -> bytes:
         """The next message; raises EOFError when the other side is gone."""
-        until = time.monotonic() + LOOK_SECONDS
-        looks = looks or self._looks
-        while looks and not self.has_news() and time.monotonic() < until:
+        until = time.monotonic() + SPIN_SECONDS
+        spins = spins or self._spins
+        while spins and not self.has_news() and time.monotonic() < until:
             os.sched_yield()
         return self._connection.recv_bytes()
 
@@ -80,21 +80,21 @@ class Process:
         self,
         name: str,
         memory_fd: int,
-        looks: bool,
+        spins: bool,
         build: Callable[..., Any],
         *args: Any,
         keep_open: Sequence[int] = (),
     ) -> None:
         """`build(memory, *args)` makes, over there, the object that obeys; name: for messages.
 
-        looks: wait for answers awake, for which there must be a core to spare. keep_open: file
-        descriptors that stay open there, under the same numbers.
+        spins: poll for answers for a while, for which there must be a core to spare. keep_open:
+        file descriptors that stay open there, under the same numbers.
         """
         import cloudpickle  # pickles functions of a notebook or a script by value
 
         self.name = name
         ours, theirs = Pipe()
-        self.line = Line(ours, looks)
+        self.line = Line(ours, spins)
         # One thread each: as many processes as cores run already.
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         # Ctrl-C, and a SIGTERM to the whole group, are the parent's to handle: a child inherits
@@ -122,14 +122,14 @@ class Process:
         """Begin a verb; `answer` waits for its result."""
         self._send(pickle.dumps((verb, args)))
 
-    def answer(self, looks: bool = False) -> Any:
-        """Wait for what was asked, awake if `looks`.
+    def answer(self, spins: bool = False) -> Any:
+        """Wait for what was asked, spinning for a while if `spins`.
 
         Raises WorkerError if the process is dead or the verb failed, and SnapshotError, after
         which the process is as it was, if a snapshot was refused.
         """
         try:
-            message = self.line.recv_bytes(looks)
+            message = self.line.recv_bytes(spins)
         except (EOFError, OSError) as error:
             raise self._dead() from error
         outcome, value = pickle.loads(message)
@@ -184,7 +184,7 @@ def serve(connection: Line, memory_fd: int) -> None:
     try:
         build, args = connection.recv()
         servant = build(mmap.mmap(memory_fd, 0), *args)
-        rest = getattr(servant, "rest", None)
+        idle = getattr(servant, "idle", None)
         connection.send(("done", None))
         while True:
             verb, args = connection.recv()
@@ -193,8 +193,8 @@ def serve(connection: Line, memory_fd: int) -> None:
             except SnapshotError as error:
                 answer = "refused", str(error)
             connection.send(answer)
-            if rest is not None:  # work that goes on till the parent calls
-                rest(connection.has_news)
+            if idle is not None:  # work that goes on till the parent calls
+                idle(connection.has_news)
     except HUNG_UP:
         raise
     except Exception as error:
@@ -207,7 +207,7 @@ def serve(connection: Line, memory_fd: int) -> None:
 
 def main(connection_fd: int, memory_fd: int) -> None:
     try:
-        serve(Line(Connection(connection_fd), looks=True), memory_fd)
+        serve(Line(Connection(connection_fd), spins=True), memory_fd)
     except HUNG_UP:
         return
 
