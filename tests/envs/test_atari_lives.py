@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from playing import Spy, steps, until_life_lost
 
+from deepcs.curiosity.grid import LIFETIMES
 from deepcs.envs.atari import AtariActor
 
 FIRE = 1
@@ -66,8 +67,8 @@ def test_lifetime_life_forgets_the_tiles_at_a_lost_life():
     actor = AtariActor("MontezumaRevenge", lifetime="life")
     actor.reset(seed=0)
     *_, (_, *_, before), (observation, *_, info) = until_life_lost(actor)
-    assert before["tiles"] > 1
-    assert info["tiles"] == 0
+    assert actor.explorer.grid.tiles == 0
+    assert info["tiles"] >= before["tiles"] > 1  # the game's
     assert not observation[4].any()
 
 
@@ -77,7 +78,8 @@ def test_lifetime_never_keeps_the_tiles_through_games():
     *_, (before, _, _, truncated, last) = steps(actor, 100)
     observation, info = actor.reset()
     assert truncated
-    assert info["tiles"] == last["tiles"] > 1
+    assert actor.explorer.grid.tiles == last["tiles"] > 1
+    assert info["tiles"] == 1  # the game's
     np.testing.assert_array_equal(observation[4], before[4])
 
 
@@ -87,6 +89,23 @@ def test_lifetime_game_starts_each_game_with_its_start_tile_only():
     *_, (_, _, _, _, last) = steps(actor, 100)
     assert last["tiles"] > 1
     assert actor.reset()[1]["tiles"] == 1
+
+
+def test_a_game_has_the_same_tiles_and_rooms_whatever_the_lifetime():
+    ends = {}
+    for lifetime in LIFETIMES:
+        actor = AtariActor("MontezumaRevenge", lifetime=lifetime, tile=4, max_frames=1000)
+        actor.reset(seed=0)
+        ends[lifetime], lost = [], 0
+        for game in range(2):
+            played = list(steps(actor, 300, seed=game + 3))
+            lost += sum(info["life_lost"] for *_, info in played)
+            last = played[-1][4]
+            ends[lifetime].append((last["tiles"], last["rooms"], last["rooms_visited"]))
+            actor.reset()
+        assert lost
+    assert ends["life"] == ends["never"] == ends["game"]
+    assert all(tiles > 10 and rooms == len(visited) for tiles, rooms, visited in ends["game"])
 
 
 @pytest.mark.parametrize(

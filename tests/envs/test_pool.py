@@ -110,6 +110,20 @@ def test_a_reset_tells_nothing_of_the_step_before_it():
     assert not lost.reset()[1]["life_lost"][0]
 
 
+def test_a_finished_game_is_told_of_alone_though_the_grid_outlives_it():
+    envs = deepcs.make_vec("KeyHallway", num_envs=1, workers=0, lifetime="never")
+    envs.reset()
+    games = []
+    for step in range(320):  # two games: ten cells to the right, then five to the left
+        infos = envs.step([1 if step < 160 else 0 if step < 165 else 2])[4]
+        games += [game for game in infos.get("game", ()) if game is not None]
+    assert [(game.tiles, game.rooms, game.intrinsic) for game in games] == [
+        (11, ((),), 10),
+        (6, ((),), 5),
+    ]
+    assert envs._here.seats[0].env.explorer.grid.tiles == 16
+
+
 class Optional(gymnasium.Wrapper):
     def reset(self, *, seed=None, options=None):
         observation, info = super().reset(seed=seed)

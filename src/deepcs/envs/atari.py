@@ -177,7 +177,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self._observe(draw=self._shared is None or self._over)
         info = self._info(reward, life_lost)
         if self._over:
-            info["rooms_visited"] = self.explorer.grid.rooms
+            info["rooms_visited"] = self.explorer.rooms
         return self._shown(), reward, terminated, truncated, info
 
     def attach(self, observation: np.ndarray) -> None:

@@ -38,11 +38,11 @@ class GameRecord:
     intrinsic: float
     """intrinsic rewards, summed, whether or not they were paid"""
     tiles: int
-    """tiles touched in the last life of the game"""
+    """tiles touched in the game, over all its lives"""
     steps: int
     """agent steps"""
     rooms: tuple[Room, ...]
-    """rooms visited, in order of first entry"""
+    """rooms visited in the game, in order of first entry"""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Recording:
     intrinsic: float
     """intrinsic rewards, summed, whether or not the agent was trained on them"""
     tiles: int
-    """tiles touched in the last life of the game"""
+    """tiles touched in the game, over all its lives"""
     rooms: int
     """rooms visited in it"""
     steps: int
@@ -224,7 +224,7 @@ class Camera:
         if self._game is not None and isinstance(grid, CuriosityGrid) and player is not None:
             draw_grid_over(picture, self._game, grid, player)
         plane = explorer.plane if self._sees_grid else None
-        return Scene(picture, plane, numbers, info.get("room", ()), grid.rooms)
+        return Scene(picture, plane, numbers, info.get("room", ()), explorer.rooms)
 
 
 def _plain(number: float) -> str:
