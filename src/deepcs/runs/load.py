@@ -61,6 +61,11 @@ class Agent:
         logits, _ = self._network.evaluate(torch.from_numpy(observations))
         return greedy(logits) if rng is None else sample(logits, rng.random(len(observations)))
 
+    def act_with(self, observations: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+        """Actions (N,) drawn from the policy with these numbers in [0, 1), (N,)."""
+        logits, _ = self._network.evaluate(torch.from_numpy(observations))
+        return sample(logits, uniforms)
+
     def make_envs(
         self, num_envs: int, *, seed: int, workers: int | None = None, **settings: Any
     ) -> ActorPool:
