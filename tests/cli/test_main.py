@@ -123,7 +123,7 @@ def test_train_resume_evaluate_and_record_follow_each_other(tmp_path: Path) -> N
         (["train", "KeyHallway", "--steps", "0"], "Got steps 0"),
         (["train", "KeyHallway", "--workers", "-1"], "Got -1 workers"),
         (["train", "KeyHallway", "--treatment", "deep"], "the nearest is deepcs"),
-        (["train", "KeyHallway", "--protocol", "x"], "choose one of paper, machado"),
+        (["train", "KeyHallway", "--protocol", "x"], "choose one of paper, baselines, machado"),
         (["train", "KeyHalway"], "the nearest is KeyHallway"),
         (["resume", "nowhere"], "is not the folder of a run"),
         (["evaluate", "nowhere"], "is not the folder of a run"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deepcs import Bounds, CuriosityGrid, Position, UnboundedGrid, game
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.grid import LIFETIMES, Lifetime
+from deepcs.curiosity.grid import LIFETIMES, Curiosity, Lifetime
 
 BOUNDS = Bounds(0, 0, 30, 30)
 walks = st.lists(
@@ -94,6 +94,26 @@ def test_never_pays_no_start_tile_of_a_later_game() -> None:
     assert (one.intrinsic, one.grid.tiles) == (0.0, 2)
 
 
+@pytest.mark.parametrize("lifetime", LIFETIMES)
+def test_tiles_and_rooms_are_those_of_the_game_whatever_the_lifetime(lifetime: Lifetime) -> None:
+    one = explorer(lifetime)
+    one.start_game(Position(5, 5, (2,)))
+    one.step(Position(15, 5, (1,)))
+    one.lose_life()
+    assert (one.tiles, one.rooms) == (2, ((2,), (1,)))
+    one.step(Position(15, 5, (1,)))
+    one.step(Position(25, 5, (1,)))
+    assert (one.tiles, one.rooms) == (3, ((2,), (1,)))
+    one.start_game(Position(25, 5, (1,)))  # where the last game ended
+    assert (one.tiles, one.rooms) == (1, ((1,),))
+    one.start_game(None)
+    assert (one.tiles, one.rooms) == (0, ())
+    one.step(Position(25, 5, (1,)))
+    one.step(Position(5, 5, (2,)))
+    assert (one.tiles, one.rooms) == (2, ((1,), (2,)))
+    assert (one.info()["tiles"], one.info()["rooms"]) == (2, 2)
+
+
 def test_graded_pays_a_return_less() -> None:
     one = explorer(graded=True)
     one.start_game(Position(5, 5))
@@ -145,12 +165,24 @@ def test_visits_count_entries_and_are_given_out_once() -> None:
     assert one.take_visits() == Counter()
 
 
-@given(st.one_of(walks, st.integers(0, 999).map(crowded)), walks, st.booleans(), st.booleans())
+@given(
+    st.one_of(walks, st.integers(0, 999).map(crowded)),
+    walks,
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(LIFETIMES),
+)
 def test_a_restored_explorer_continues_identically(
-    before: list[Position | None], after: list[Position | None], bounded: bool, graded: bool
+    before: list[Position | None],
+    after: list[Position | None],
+    bounded: bool,
+    graded: bool,
+    lifetime: Lifetime,
 ) -> None:
     def make() -> Explorer:
-        grid = CuriosityGrid(BOUNDS, 10) if bounded else UnboundedGrid(10)
+        grid: Curiosity = UnboundedGrid(10, lifetime=lifetime)
+        if bounded:
+            grid = CuriosityGrid(BOUNDS, 10, lifetime=lifetime)
         return Explorer(grid, graded=graded, shape=(21, 21), window=(-5, 5) if bounded else None)
 
     one, other = make(), make()
@@ -158,9 +190,10 @@ def test_a_restored_explorer_continues_identically(
     for position in before:
         one.step(position)
         assert one.plane.shape == (21, 21)  # the plane is kept: it must not go stale
+    one.lose_life()
     other.restore(one.snapshot())
     for position in [None, *after]:
         assert one.step(position) == other.step(position)
-        assert one.info() == other.info()
+        assert (one.info(), one.rooms) == (other.info(), other.rooms)
         np.testing.assert_array_equal(one.plane, other.plane)
     assert one.take_visits() == other.take_visits()

@@ -73,15 +73,21 @@ def assert_same(one, other):
 
 
 class Spy:
-    """The actor's emulator, with a list of the raw frames' actions."""
+    """The actor's emulator, with a list of the raw frames' actions.
 
-    def __init__(self, actor):
+    meddle: (action, byte, value), writes the value to RAM before each frame of that action.
+    """
+
+    def __init__(self, actor, meddle=None):
         self.ale = actor.ale
         self.acts = []
+        self.meddle = meddle
         actor.ale = self
 
     def act(self, action):
         self.acts.append(action)
+        if self.meddle and action == self.meddle[0]:
+            self.ale.setRAM(self.meddle[1] - 0x80, self.meddle[2])
         return self.ale.act(action)
 
     def __getattr__(self, name):

@@ -20,13 +20,14 @@ from deepcs.envs.protocol import PROTOCOLS, Protocol
 from deepcs.envs.wrapper import CuriosityWrapper
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden.json"
-NOOP, FIRE = 0, 1
+NOOP, FIRE, UP = 0, 1, 2
 
 
 @pytest.mark.parametrize(
     ("game", "protocol", "grid"),
     [
         ("Freeway", "paper", "plane"),
+        ("Alien", "baselines", "plane"),
         ("Amidar", "machado", "plane"),
         ("Tutankham", "machado", "none"),
         ("WizardOfWor", "paper", "stacked"),
@@ -59,9 +60,10 @@ def test_a_stacked_grid_is_four_planes_newest_last():
         before = observation
 
 
+@pytest.mark.parametrize("protocol", ["paper", "baselines"])
 @pytest.mark.parametrize("lifetime", ["game", "life", "never"])
-def test_the_plane_is_the_map_of_the_room_through_lives_games_and_restores(lifetime):
-    actor = AtariActor("MontezumaRevenge", lifetime=lifetime, clear_stack=True, max_frames=400)
+def test_the_plane_is_the_map_of_the_room_through_lives_games_and_restores(lifetime, protocol):
+    actor = AtariActor("MontezumaRevenge", lifetime=lifetime, protocol=protocol, max_frames=400)
     observation, info = actor.reset(seed=0)
     rng = np.random.default_rng(3)
     lost = 0
@@ -134,17 +136,28 @@ def test_a_game_starts_with_1_to_30_raw_frames_of_no_action():
     assert drawn == set(range(1, 31))
 
 
-def test_fire_is_pressed_after_a_reset_in_games_that_have_it_and_never_else():
+def test_fire_then_action_2_come_after_a_reset_in_games_that_have_fire_and_never_else():
     actor = AtariActor("MontezumaRevenge")
+    assert actor.actions[2] == UP
     spy = Spy(actor)
     actor.reset(seed=0)
-    assert spy.acts[-4:] == [FIRE] * 4
-    assert set(spy.acts[:-4]) == {NOOP}
+    assert spy.acts[-8:] == [FIRE] * 4 + [UP] * 4
+    assert set(spy.acts[:-8]) == {NOOP}
+    assert 1 <= len(spy.acts[:-8]) <= 30
     spy.acts.clear()
     for _ in until_life_lost(actor):
         pass
     actor.step(actor.actions.index(LEFT))
     assert set(spy.acts) == {LEFT}
+
+
+def test_a_game_that_ends_while_it_is_started_starts_again():
+    actor = AtariActor("Alien")
+    spy = Spy(actor, meddle=(FIRE, 0xC0, 0))  # no lives left
+    _, info = actor.reset(seed=0)
+    assert spy.acts[-5:] == [FIRE] + [UP] * 4
+    assert actor.ale.getEpisodeFrameNumber() == 4
+    assert (info["lives"], info["tiles"], info["score"]) == (3, 1, 0)
 
 
 def test_a_new_game_starts_as_the_emulators_own_reset_does():
@@ -228,7 +241,7 @@ def test_the_frame_cap_truncates_and_does_not_terminate():
 
 
 def test_the_golden_game_scores_3600_raw_points(monkeypatch):
-    raw = Protocol("raw", 0.0, True, 0, False, 400_000, True, False)
+    raw = Protocol("raw", 0.0, True, 0, False, 400_000, True, False, False)
     monkeypatch.setitem(PROTOCOLS, "raw", raw)
     actor = AtariActor("MontezumaRevenge", protocol="raw")
     actor.reset(seed=0)

@@ -6,11 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from playing import Spy, steps, until_life_lost
+from playing import LEFT, Spy, steps, until_life_lost
 
+from deepcs.curiosity.grid import LIFETIMES
 from deepcs.envs.atari import AtariActor
 
-FIRE = 1
+NOOP, FIRE, UP = 0, 1, 2
+LIVES_OF_ALIEN = 0xC0
 
 
 def test_a_life_lost_is_reported_and_changes_nothing_else(montezuma_game):
@@ -43,31 +45,90 @@ def test_nothing_is_visited_on_the_terminal_step(montezuma_game):
     assert final["tiles"] == last["tiles"]
 
 
-def test_clear_stack_leaves_only_the_newest_frame_after_a_lost_life():
-    actor = AtariActor("MontezumaRevenge", clear_stack=True)
+def baselines_player(game, *, meddle=None, **settings):
+    """An actor under Baselines' protocol, its game begun, and what its emulator is told."""
+    actor = AtariActor(game, protocol="baselines", **settings)
     actor.reset(seed=0)
-    *_, (observation, *_) = until_life_lost(actor)
-    assert not observation[:3].any()
-    assert observation[3].any()
-    assert observation[4].any()
+    return actor, Spy(actor, meddle)
 
 
-def test_fire_after_life_presses_fire_for_4_more_frames():
-    actor = AtariActor("MontezumaRevenge", fire_after_life=True)
-    actor.reset(seed=0)
-    spy = Spy(actor)
+def test_baselines_starts_a_game_as_paper_does():
+    acts = []
+    for protocol in ("paper", "baselines"):
+        actor = AtariActor("MontezumaRevenge", protocol=protocol)
+        spy = Spy(actor)
+        actor.reset(seed=4)
+        acts.append(spy.acts)
+    assert acts[0] == acts[1]
+
+
+def test_baselines_goes_on_after_a_lost_life_with_no_action_fire_and_action_2():
+    actor, spy = baselines_player("MontezumaRevenge")
     for _ in until_life_lost(actor):
         pass
-    assert spy.acts[-8:-4] != [FIRE] * 4
-    assert spy.acts[-4:] == [FIRE] * 4
+    assert spy.acts[-16:] == [LEFT] * 4 + [NOOP] * 4 + [FIRE] * 4 + [UP] * 4
+    assert set(spy.acts[:-12]) == {LEFT}
+    actor.step(0)
+    assert spy.acts[-8:] == [UP] * 4 + [NOOP] * 4
+
+
+def test_baselines_only_waits_after_a_lost_life_in_a_game_without_fire():
+    actor, spy = baselines_player("Tutankham")
+    actor.ale.setRAM(0x9E - 0x80, actor.ale.getRAM()[0x9E - 0x80] - 1)
+    assert actor.step(2)[4]["life_lost"]
+    assert spy.acts == [actor.actions[2]] * 4 + [NOOP] * 4
+
+
+@pytest.mark.parametrize("grid", ["plane", "stacked"])
+def test_baselines_leaves_only_the_newest_frame_after_a_lost_life(grid):
+    actor, _ = baselines_player("MontezumaRevenge", grid=grid)
+    *_, (observation, *_) = until_life_lost(actor)
+    assert not observation[:3].any()
+    assert not observation[4:-1].any()
+    np.testing.assert_array_equal(observation[-1], actor.explorer.plane)
+    assert observation[3].any()
+
+
+def test_baselines_points_after_a_lost_life_count_for_the_score_and_not_for_the_learner():
+    # As it presses FIRE, the game's score becomes 100.
+    actor, _ = baselines_player("MontezumaRevenge", meddle=(FIRE, 0x94, 0x01))
+    *_, (_, reward, _, _, info) = until_life_lost(actor)
+    assert (reward, info["game_reward"], info["score"]) == (0, 100, 100)
+    _, reward, _, _, info = actor.step(0)
+    assert (reward, info["game_reward"], info["score"]) == (0, 0, 100)
+
+
+def test_a_game_may_end_in_what_baselines_does_after_a_lost_life():
+    actor, spy = baselines_player("Alien", meddle=(FIRE, LIVES_OF_ALIEN, 0))
+    actor.ale.setRAM(LIVES_OF_ALIEN - 0x80, 2)
+    _, _, terminated, truncated, info = actor.step(UP)
+    assert spy.acts == [UP] * 4 + [NOOP] * 4 + [FIRE]
+    assert (terminated, truncated, info["life_lost"], info["lives"]) == (True, False, True, 0)
+    assert info["rooms_visited"] == ((0, 0),)
+    actor.ale.meddle = None
+    assert actor.reset()[1]["lives"] == 3
+
+
+def test_baselines_visits_nothing_between_a_lost_life_and_the_next_action():
+    actor, _ = baselines_player("Alien", tile=1)
+    for _ in range(40):
+        info = actor.step(NOOP)[4]
+    start, tiles = info["position"], info["tiles"]
+    actor.ale.setRAM(LIVES_OF_ALIEN - 0x80, 2)
+    info = actor.step(LEFT)[4]
+    lost, stands = info["position"], actor.game.locate(actor.ale.getRAM().tobytes())
+    assert start.x > lost.x > stands.x, "three more steps, in which the player walks on"
+    assert (info["life_lost"], info["tiles"], info["intrinsic"]) == (True, tiles + 1, 1)
+    info = actor.step(NOOP)[4]
+    assert (info["tiles"], info["intrinsic"]) == (tiles + 2, 1)
 
 
 def test_lifetime_life_forgets_the_tiles_at_a_lost_life():
     actor = AtariActor("MontezumaRevenge", lifetime="life")
     actor.reset(seed=0)
     *_, (_, *_, before), (observation, *_, info) = until_life_lost(actor)
-    assert before["tiles"] > 1
-    assert info["tiles"] == 0
+    assert actor.explorer.grid.tiles == 0
+    assert info["tiles"] >= before["tiles"] > 1  # the game's
     assert not observation[4].any()
 
 
@@ -77,7 +138,8 @@ def test_lifetime_never_keeps_the_tiles_through_games():
     *_, (before, _, _, truncated, last) = steps(actor, 100)
     observation, info = actor.reset()
     assert truncated
-    assert info["tiles"] == last["tiles"] > 1
+    assert actor.explorer.grid.tiles == last["tiles"] > 1
+    assert info["tiles"] == 1  # the game's
     np.testing.assert_array_equal(observation[4], before[4])
 
 
@@ -87,6 +149,23 @@ def test_lifetime_game_starts_each_game_with_its_start_tile_only():
     *_, (_, _, _, _, last) = steps(actor, 100)
     assert last["tiles"] > 1
     assert actor.reset()[1]["tiles"] == 1
+
+
+def test_a_game_has_the_same_tiles_and_rooms_whatever_the_lifetime():
+    ends = {}
+    for lifetime in LIFETIMES:
+        actor = AtariActor("MontezumaRevenge", lifetime=lifetime, tile=4, max_frames=1000)
+        actor.reset(seed=0)
+        ends[lifetime], lost = [], 0
+        for game in range(2):
+            played = list(steps(actor, 300, seed=game + 3))
+            lost += sum(info["life_lost"] for *_, info in played)
+            last = played[-1][4]
+            ends[lifetime].append((last["tiles"], last["rooms"], last["rooms_visited"]))
+            actor.reset()
+        assert lost
+    assert ends["life"] == ends["never"] == ends["game"]
+    assert all(tiles > 10 and rooms == len(visited) for tiles, rooms, visited in ends["game"])
 
 
 @pytest.mark.parametrize(

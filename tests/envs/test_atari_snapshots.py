@@ -26,7 +26,7 @@ def pair(request):
 
 
 FREEZABLE = ["MontezumaRevenge", "Amidar", "Tutankham", "Venture", "Seaquest"]
-PAIRS = list(product(FREEZABLE, ["paper", "machado"]))
+PAIRS = [*product(FREEZABLE, ["paper", "machado"]), ("Seaquest", "baselines")]
 
 
 @pytest.mark.parametrize("pair", PAIRS, indirect=True, ids=str)

@@ -44,7 +44,7 @@ def test_a_worker_that_is_done_draws_the_frames_of_a_slower_one(monkeypatch):
     slow = HelpingSeats([functools.partial(Slow, "Freeway")] * 3, 1, arrays, 1, tickets)
     alone = Seats([functools.partial(AtariActor, "Freeway")] * SEATS, 0, plain)
     for seats, seeds in ((quick, [0]), (slow, [1, 2, 3]), (alone, range(SEATS))):
-        seats.reset([*seeds], None)
+        seats.reset([*seeds], [True] * len(seeds), None)
     rng = np.random.default_rng(0)
     for steps in range(1, 11):
         arrays.actions[:] = plain.actions[:] = rng.integers(3, size=SEATS)
@@ -84,7 +84,7 @@ def test_of_many_who_want_a_ticket_one_gets_it():
     ("world", "settings"),
     [
         ("MontezumaRevenge", {"protocol": "machado", "max_frames": 400}),
-        ("Seaquest", {"grid": "stacked", "clear_stack": True, "fire_after_life": True}),
+        ("Seaquest", {"grid": "stacked", "protocol": "baselines"}),
     ],
 )
 def test_workers_that_help_change_nothing(world, settings):

@@ -110,6 +110,20 @@ def test_a_reset_tells_nothing_of_the_step_before_it():
     assert not lost.reset()[1]["life_lost"][0]
 
 
+def test_a_finished_game_is_told_of_alone_though_the_grid_outlives_it():
+    envs = deepcs.make_vec("KeyHallway", num_envs=1, workers=0, lifetime="never")
+    envs.reset()
+    games = []
+    for step in range(320):  # two games: ten cells to the right, then five to the left
+        infos = envs.step([1 if step < 160 else 0 if step < 165 else 2])[4]
+        games += [game for game in infos.get("game", ()) if game is not None]
+    assert [(game.tiles, game.rooms, game.intrinsic) for game in games] == [
+        (11, ((),), 10),
+        (6, ((),), 5),
+    ]
+    assert envs._here.seats[0].env.explorer.grid.tiles == 16
+
+
 class Optional(gymnasium.Wrapper):
     def reset(self, *, seed=None, options=None):
         observation, info = super().reset(seed=seed)
@@ -121,10 +135,44 @@ def test_options_reach_every_environment():
     envs = deepcs.make_vec(lambda: Optional(gymnasium.make("CartPole-v1")), num_envs=2, workers=1)
     more = envs.reset(seed=np.int64(3), options={"more": 1})[0] - plain.reset(seed=3)[0]
     np.testing.assert_allclose(more, 1, atol=1e-6)
+    part = {"more": 2, "reset_mask": np.array([False, True])}
+    shifted = envs.reset(seed=[1, 2], options=part)[0] - plain.reset(seed=[1, 2])[0]
+    np.testing.assert_allclose(shifted[1], 2, atol=1e-6)
     with pytest.raises(ValueError, match="Got 1 seeds for 2 actors"):
         envs.reset(seed=[1])
     envs.close()
     plain.close()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_reset_mask_starts_some_games_and_leaves_the_others(workers):
+    envs = deepcs.make_vec("Freeway", num_envs=3, seed=0, workers=workers)
+    whole = deepcs.make_vec("Freeway", num_envs=3, seed=0, workers=0)
+    for pool in (envs, whole):
+        pool.reset()
+        play_pool(pool, 20, seed=1)
+    mask = np.array([False, True, False])
+    observations, infos = envs.reset(seed=[7, 8, 9], options={"reset_mask": mask})
+    before, told = whole._observations(), whole._infos([])
+    fresh, _ = AtariActor("Freeway").reset(seed=8)
+    np.testing.assert_array_equal(observations[1], fresh)
+    np.testing.assert_array_equal(observations[~mask], before[~mask])
+    assert infos["tiles"].tolist() == [told["tiles"][0], 1, told["tiles"][2]]
+    assert infos["intrinsic"][1] == 0
+    after, expected = envs.step([1, 1, 1]), whole.step([1, 1, 1])
+    np.testing.assert_array_equal(after[0][~mask], expected[0][~mask])
+    envs.close()
+    whole.close()
+
+
+@pytest.mark.parametrize("mask", [[True], [1, 0], np.ones((2, 1), bool)])
+def test_a_reset_mask_that_does_not_fit_is_refused(mask):
+    envs = deepcs.make_vec("KeyHallway", num_envs=2, workers=0)
+    with pytest.raises(gymnasium.error.ResetNeeded, match="in every actor first"):
+        envs.reset(options={"reset_mask": np.array([True, False])})
+    envs.reset()
+    with pytest.raises(ValueError, match=r"Got reset_mask .*; give bool \(2,\)"):
+        envs.reset(options={"reset_mask": mask})
 
 
 def test_neighbouring_seeds_share_no_actor():
@@ -174,7 +222,10 @@ def test_an_environment_of_ones_own_is_found_by_module_and_factory(tmp_path):
         (lambda: deepcs.make_vec("Freeway", workers=-1), "-1 workers"),
         (lambda: deepcs.make_vec("Freeway", seed=-1), "Got seed -1"),
         (lambda: deepcs.make_vec("Freeway", weight=0.5), "weight for Freeway; choose from proto"),
-        (lambda: deepcs.make_vec("Freeway", protocol="x"), "choose one of paper, machado"),
+        (
+            lambda: deepcs.make_vec("Freeway", protocol="x"),
+            "paper, baselines, machado",
+        ),
         (lambda: deepcs.make_vec("Freeway", grid="x"), "plane, stacked, none"),
         (lambda: deepcs.make_vec("nowhere:make"), "module:factory"),
         (lambda: deepcs.make_vec("math:pi", workers=0), "which is 3.14"),
@@ -182,7 +233,10 @@ def test_an_environment_of_ones_own_is_found_by_module_and_factory(tmp_path):
         (lambda: deepcs.make_vec("own_envs:counting", workers=0, tile=0), "no argument 'tile'"),
         (lambda: deepcs.make_vec("own_envs:shown", workers=0, grid="none"), "shows the grid"),
         (lambda: deepcs.make_vec("KeyHallway", tile=0), "tile size of 0"),
-        (lambda: deepcs.make_vec("KeyHallway", protocol="x"), "choose one of paper, machado"),
+        (
+            lambda: deepcs.make_vec("KeyHallway", protocol="x"),
+            "paper, baselines, machado",
+        ),
         (lambda: deepcs.make_vec("Freeway", tile=0), "tile size of 0"),
         (lambda: deepcs.make_vec("Freeway", max_frames=0), "max_frames 0"),
         (lambda: AtariActor("Freeway", render_mode="human"), "render_mode 'human'"),

@@ -20,6 +20,7 @@ from deepcs.film.overlay import Box, draw_grid_over, tile_box
 from deepcs.film.panels import Composition, Scene, enlarge_game
 from deepcs.film.record import Recording, record
 from deepcs.runs.config import RunConfig
+from deepcs.runs.evaluate import BATCH, evaluate, new_game
 from deepcs.runs.train import train
 from deepcs.runs.trained import TrainedAgent, load_agent
 
@@ -55,14 +56,15 @@ class Played:
     steps: int
 
 
-def play(agent: TrainedAgent, seed: int, max_steps: int) -> Played:
-    """A game without a camera."""
+def play(agent: TrainedAgent, number: int, max_steps: int, seed: int = 3) -> Played:
+    """A game of a seed without a camera."""
     env = make_actor(agent.config.world, **agent.config.actor_settings())
-    rng = np.random.default_rng(seed)
-    observation, info = env.reset(seed=seed)
+    game = new_game(seed, number)
+    observation, info = env.reset(seed=game.world_seed)
     score, intrinsic, steps, over = 0.0, 0.0, 0, False
     while not over and steps < max_steps:
-        action = agent.act(observation[None], rng)[0]
+        batch = np.repeat(observation[None], BATCH, 0)
+        action = agent.act_with(batch, np.full(BATCH, game.noise.random()))[0]
         observation, reward, terminated, truncated, info = env.step(action)
         score, intrinsic, steps = score + float(reward), intrinsic + info["intrinsic"], steps + 1
         over = terminated or truncated
@@ -87,7 +89,7 @@ def test_maze_recording_plays_and_has_a_frame_per_step_and_one_for_the_start(
 def test_atari_recording_is_h264_that_browsers_play(runs: dict[str, Path], tmp_path: Path) -> None:
     agent = load_agent(runs["MontezumaRevenge"])
     film = record(agent, tmp_path / "film.mp4", seed=7, max_steps=25, fps=15)
-    assert outcome(film) == play(agent, 7, 25)
+    assert outcome(film) == play(agent, 0, 25, seed=7)
     with av.open(str(film.path)) as file:
         (stream,) = file.streams.video
         assert (stream.frames, stream.average_rate) == (26, 15)
@@ -97,30 +99,37 @@ def test_atari_recording_is_h264_that_browsers_play(runs: dict[str, Path], tmp_p
     assert content.index(b"moov") < content.index(b"mdat")  # plays before it is all there
 
 
-def test_recorded_game_is_the_game_of_its_seed(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_recorded_game_is_the_evaluations_of_its_number(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
     agent = load_agent(runs["KeyHallway"])
-    games = [play(agent, seed, 40) for seed in (1, 2)]
-    assert games[0] != games[1]
-    for seed, played in zip((1, 2), games, strict=True):
-        assert outcome(record(agent, tmp_path / "film.mp4", seed=seed, max_steps=40)) == played
+    games = evaluate(agent, games=18, seed=3, workers=0).games
+    for number in (1, 17):
+        film = record(agent, tmp_path / "film.mp4", seed=3, game=number)
+        told = games[number]
+        assert outcome(film) == Played(told.score, told.intrinsic, told.tiles, told.steps)
+        assert outcome(film) == play(agent, number, 160)
+        assert film.game == number
+    assert games[1] != games[17]
 
 
 def test_best_of_records_the_highest_score(runs: dict[str, Path], tmp_path: Path) -> None:
     agent = load_agent(runs["Alien"])
-    games = {seed: play(agent, seed, 25) for seed in (21, 22)}
-    assert len({played.score for played in games.values()}) == 2
-    film = record(agent, tmp_path / "film.mp4", seed=21, best_of=2, max_steps=25)
-    assert film.seed == max(games, key=lambda seed: games[seed].score) == 22
-    assert outcome(film) == games[film.seed]
+    games = {number: play(agent, number, 25) for number in range(6, 9)}
+    best = max(games, key=lambda number: games[number].score)
+    assert games[6].score < games[best].score
+    film = record(agent, tmp_path / "film.mp4", seed=3, game=6, best_of=3, max_steps=25)
+    assert film.game == best
+    assert outcome(film) == games[best]
 
 
 def test_among_equal_scores_most_tiles_win(runs: dict[str, Path], tmp_path: Path) -> None:
     agent = load_agent(runs["KeyHallway"])
-    games = {seed: play(agent, seed, 20) for seed in range(6)}
-    assert {played.score for played in games.values()} == {0.0}
-    film = record(agent, tmp_path / "film.mp4", seed=0, best_of=6, max_steps=20)
-    assert film.tiles == max(played.tiles for played in games.values())
-    assert film.tiles > min(played.tiles for played in games.values())
+    games = [play(agent, number, 20) for number in range(6)]
+    assert {played.score for played in games} == {0.0}
+    film = record(agent, tmp_path / "film.mp4", seed=3, best_of=6, max_steps=20)
+    assert film.tiles == max(played.tiles for played in games)
+    assert film.tiles > min(played.tiles for played in games)
 
 
 def test_recording_leaves_the_run_as_it_was(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -153,6 +162,11 @@ def test_numbers_below_one_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match="from 1 up"):
         record(load_agent(runs["KeyHallway"]), tmp_path / "film.mp4", **wrong)
+
+
+def test_a_game_below_0_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Got game -1; give a game's number, from 0 up"):
+        record(load_agent(runs["KeyHallway"]), tmp_path / "film.mp4", game=-1)
 
 
 def test_touched_tiles_lie_over_the_player_in_montezuma() -> None:

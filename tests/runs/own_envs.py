@@ -86,3 +86,8 @@ def continuous() -> Counting:
     env = Counting()
     env.action_space = gymnasium.spaces.Box(-1, 1, (2,))  # type: ignore[assignment]
     return env
+
+
+def cart_pole() -> gymnasium.Env[Any, Any]:
+    """Starts by its seed; games end when they do."""
+    return gymnasium.make("CartPole-v1")

@@ -173,10 +173,12 @@ class Record:
     path: RunPath
     out: Path | None = None
     """the MP4 file; by default named after the run, in the current folder"""
+    game: int = 0
+    """number of the game, or of the first: the games are those of deepcs evaluate"""
     best_of: int = 1
     """games to choose the best from"""
     seed: int = 1_000_003
-    """of the first game"""
+    """of the games and of the policy's choices"""
     greedy: bool = False
     """always take the likeliest action instead of drawing from the policy"""
     step: int | None = None
@@ -186,10 +188,18 @@ class Record:
         torch.set_num_threads(1)
         agent = load_agent(self.path, self.step)
         path = self.out or Path(f"{self.path.resolve().name}.mp4")
-        film = record(agent, path, seed=self.seed, best_of=self.best_of, greedy=self.greedy)
+        film = record(
+            agent,
+            path,
+            seed=self.seed,
+            game=self.game,
+            best_of=self.best_of,
+            greedy=self.greedy,
+            workers=0 if self.best_of == 1 else None,
+        )
         print(
-            f"{film.path}: score {film.score:g}, {film.tiles} tiles, {film.rooms} rooms, "
-            f"{film.steps} steps"
+            f"{film.path}: game {film.game}, score {film.score:g}, {film.tiles} tiles, "
+            f"{film.rooms} rooms, {film.steps} steps"
         )
 
 

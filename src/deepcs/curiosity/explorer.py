@@ -1,4 +1,4 @@
-"""One actor's curiosity: positions in; intrinsic reward, plane and visits out."""
+"""One actor's curiosity: positions in; intrinsic reward, plane, visits and the game's tiles out."""
 
 from __future__ import annotations
 
@@ -17,9 +17,15 @@ from deepcs.curiosity.grid import (
 )
 from deepcs.system.snapshot import Snapshot, all_or_nothing, check_same, check_snapshot
 
+STATE = ("grid", "position", "intrinsic", "room", "window_y", "visits", "game_tiles")
+
 
 class Explorer:
-    """Leads a grid through games and lives, and keeps what people want to see of it."""
+    """Leads a grid through games and lives, and keeps what people want to see of it.
+
+    The grid forgets when its lifetime says so; the tiles and rooms counted here are always those
+    of the game, over all its lives.
+    """
 
     def __init__(
         self,
@@ -40,10 +46,23 @@ class Explorer:
         self._window_y = 0
         self._plane: np.ndarray | None = None
         self._visits: Counter[Tile] = Counter()
+        self._tiles: dict[Tile, None] = {}  # touched in this game, in order of first touch
+        self._rooms: dict[Room, None] = {}
+
+    @property
+    def tiles(self) -> int:
+        """Tiles touched in this game, whatever the grid's lifetime."""
+        return len(self._tiles)
+
+    @property
+    def rooms(self) -> tuple[Room, ...]:
+        """Rooms entered in this game, in order of first entry, whatever the grid's lifetime."""
+        return tuple(self._rooms)
 
     def start_game(self, position: Position | None) -> None:
         """A true game start; the position, if on the board, is the start tile."""
         self.grid.new_game()
+        self._tiles, self._rooms = {}, {}
         self._room = ()
         self._plane = None
         self.step(position)
@@ -69,15 +88,23 @@ class Explorer:
         if self.window is not None and position.y != self._window_y:
             self._plane = None
             self._window_y = position.y
-        if grid.here is before:
+        here = grid.here
+        assert here is not None
+        if here is before:
+            if not self._tiles:  # a grid that outlives games: this one starts where the last ended
+                self._touch(here)
             self.intrinsic = 0.0
             return 0.0
-        assert grid.here is not None
-        self._visits[grid.here] += 1
+        self._visits[here] += 1
+        self._touch(here)
         if new or grid.centred:
             self._plane = None
         self.intrinsic = grid.bonus(self.graded)
         return self.intrinsic
+
+    def _touch(self, tile: Tile) -> None:
+        self._tiles[tile] = None
+        self._rooms[tile[0]] = None
 
     @property
     def plane(self) -> np.ndarray:
@@ -95,8 +122,8 @@ class Explorer:
             "intrinsic": self.intrinsic,
             "position": self.position,
             "room": self._room,
-            "tiles": self.grid.tiles,
-            "rooms": len(self.grid.rooms),
+            "tiles": len(self._tiles),
+            "rooms": len(self._rooms),
         }
 
     def take_visits(self) -> Counter[Tile]:
@@ -116,12 +143,12 @@ class Explorer:
             "room": list(self._room),
             "window_y": self._window_y,
             "visits": [[tile_to_json(tile), n] for tile, n in self._visits.items()],
+            "game_tiles": [tile_to_json(tile) for tile in self._tiles],
         }
 
     @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:
-        keys = ("settings", "grid", "position", "intrinsic", "room", "window_y", "visits")
-        saved = check_snapshot(snapshot, "explorer", keys)
+        saved = check_snapshot(snapshot, "explorer", ("settings", *STATE))
         check_same(saved["settings"], {"graded": self.graded}, "explorer")
         self.grid.restore(saved["grid"])
         position = saved["position"]
@@ -130,4 +157,6 @@ class Explorer:
         self._room = tuple(saved["room"])
         self._window_y = int(saved["window_y"])
         self._visits = Counter({tile_from_json(tile): int(n) for tile, n in saved["visits"]})
+        self._tiles = dict.fromkeys(tile_from_json(tile) for tile in saved["game_tiles"])
+        self._rooms = dict.fromkeys(room for room, _, _ in self._tiles)
         self._plane = None

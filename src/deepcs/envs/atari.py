@@ -60,16 +60,13 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         tile: int | None = None,
         graded: bool = False,
         max_frames: int | None = None,
-        clear_stack: bool = False,
-        fire_after_life: bool = False,
         render_mode: str | None = None,
     ) -> None:
         """Make the actor.
 
-        protocol: `paper` or `machado`. grid: what the network sees of the grid. tile: its size in
-        raw units (None: the paper's). graded: I is 1/√n at the n-th entry. max_frames: raw frames
-        per game (None: the protocol's). clear_stack, fire_after_life: at each lost life, as
-        Baselines does.
+        protocol: `paper`, `baselines` or `machado`. grid: what the network sees of the grid.
+        tile: its size in raw units (None: the paper's). graded: I is 1/√n at the n-th entry.
+        max_frames: raw frames per game (None: the protocol's).
         """
         if grid not in GRID_INPUTS:
             raise ValueError(f"Got grid {grid!r}; choose one of {', '.join(GRID_INPUTS)}.")
@@ -81,8 +78,6 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.protocol = find_protocol(protocol)
         self.max_frames = self.protocol.max_frames if max_frames is None else max_frames
         self.grid_input = grid
-        self.clear_stack = clear_stack
-        self.fire_after_life = fire_after_life
         self.render_mode = render_mode
         self.explorer = Explorer(
             self.game.grid(tile, lifetime), graded=graded, window=self.game.window
@@ -105,7 +100,9 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         minimal = self.ale.getMinimalActionSet()
         actions = self.ale.getLegalActionSet() if self.protocol.full_actions else minimal
         self.actions: tuple[int, ...] = tuple(action.value for action in actions)
-        self._fires = self.protocol.fire and Action.FIRE in minimal
+        self._start_actions: tuple[int, ...] = ()
+        if self.protocol.fire and Action.FIRE in minimal:
+            self._start_actions = Action.FIRE.value, self.actions[2]
 
         planes = {"none": STACK, "plane": STACK + 1, "stacked": 2 * STACK}[grid]
         self.action_space = gymnasium.spaces.Discrete(len(self.actions))
@@ -127,7 +124,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start a new game: no-ops and FIRE by protocol, then the start tile."""
+        """Start a new game: no-ops, FIRE and action 2 by protocol, then the start tile."""
         super().reset(seed=seed)
         self._begin()
         if self.protocol.noops:
@@ -135,12 +132,12 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
                 self._frame(0)
                 if self.ale.game_over():
                     self._begin()
-        if self._fires:
-            self._press(Action.FIRE.value)
+        if self._frames:
+            self._see_last()
+        for action in self._start_actions:
+            self._press(action)
             if self.ale.game_over():
                 self._begin()
-        elif self._frames:
-            self._see_last()
         self._score = 0.0
         self._over = False
         self.tracker.reset()
@@ -152,7 +149,11 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         return self._shown(), self._info(0.0, False)
 
     def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Hold the action for 4 raw frames (fewer if the game ends)."""
+        """Hold the action for 4 raw frames (fewer if the game ends).
+
+        The info's `game_reward` is all points made; the reward lacks those of the steps that the
+        protocol adds after a lost life, which are not the agent's doing.
+        """
         if self._over:
             raise gymnasium.error.ResetNeeded("The game is over or has not begun; call reset().")
         if not 0 <= action < len(self.actions):
@@ -164,20 +165,19 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         life_lost = 0 < lives < self._lives
         self._lives = lives
         self._explore(ram, terminated)
+        points = reward
         if life_lost:
             self.explorer.lose_life()
-            if self.clear_stack:
-                self._clear_stack()
-            if self.fire_after_life and self._fires:
-                reward += self._press(Action.FIRE.value)
+            if self.protocol.restart_after_life and not terminated:
+                points += self._restart()
                 terminated = self.ale.game_over()
-        self._score += reward
+        self._score += points
         truncated = not terminated and self._frames >= self.max_frames
         self._over = terminated or truncated
         self._observe(draw=self._shared is None or self._over)
-        info = self._info(reward, life_lost)
+        info = self._info(points, life_lost)
         if self._over:
-            info["rooms_visited"] = self.explorer.grid.rooms
+            info["rooms_visited"] = self.explorer.rooms
         return self._shown(), reward, terminated, truncated, info
 
     def attach(self, observation: np.ndarray) -> None:
@@ -246,6 +246,23 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             self._see_last()
         return float(reward)
 
+    def _restart(self) -> float:
+        """Go on after a lost life as Baselines starts an episode; returns the points made.
+
+        Positions are not visited, as they are not at a game's start; the tracker follows them, so
+        that no change of room escapes it.
+        """
+        points = 0.0
+        for action in (Action.NOOP.value, *self._start_actions):
+            points += self._press(action)
+            ram = self._read_ram()
+            self._lives = self._read_lives(ram)
+            self.tracker.track(self.game.locate(ram))
+            if self.ale.game_over():
+                break
+        self._clear_stack()
+        return points
+
     def _see_last(self) -> None:
         """Keep only the last screen, twice."""
         pair = self._pair
@@ -279,9 +296,9 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         if self.grid_input != "none" and self.explorer.plane is not self._plane_shown:
             stack[-1] = self._plane_shown = self.explorer.plane
 
-    def _info(self, reward: float, life_lost: bool) -> dict[str, Any]:
+    def _info(self, points: float, life_lost: bool) -> dict[str, Any]:
         info = self.explorer.info()
-        info["game_reward"] = reward
+        info["game_reward"] = points
         info["life_lost"] = life_lost
         info["score"] = self._score
         info["lives"] = self._lives
@@ -316,8 +333,6 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             "protocol": self.protocol.name,
             "grid": self.grid_input,
             "max_frames": self.max_frames,
-            "clear_stack": self.clear_stack,
-            "fire_after_life": self.fire_after_life,
         }
 
     @all_or_nothing

@@ -47,9 +47,8 @@ def make_actor(name: str, *, render_mode: str | None = None, **settings: Any) ->
     if name not in MAZES:
         _check_settings(name, settings)
         return AtariActor(name, render_mode=render_mode, **settings)
-    find_protocol(settings.pop("protocol", "paper"))  # what it says is Atari's; so are these
-    for key in ("max_frames", "clear_stack", "fire_after_life"):
-        settings.pop(key, None)
+    find_protocol(settings.pop("protocol", "paper"))  # what it says is Atari's; so are frames
+    settings.pop("max_frames", None)
     grid = settings.pop("grid", "plane")
     if grid not in ("plane", "none"):
         raise ValueError(f"Got grid {grid!r}; a maze takes plane or none.")

@@ -142,7 +142,7 @@ class Maze(gym.Env[Observation, np.int64]):
         info["life_lost"] = False
         info["score"] = self._score
         if self._over:
-            info["rooms_visited"] = self.explorer.grid.rooms
+            info["rooms_visited"] = self.explorer.rooms
         return info
 
     def _observe(self) -> Observation:

@@ -132,13 +132,34 @@ class ActorPool(VectorEnv[Any, Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Start a game in every actor; a whole number seeds each by the number and its index.
 
-        options: handed to every environment.
+        options: handed to every environment, but for `reset_mask`, bool (actors,), as Gymnasium
+        has it: only these start a game, the others' games go on.
         """
         self._check_idle("reset")
-        seeds = self._seeds(seed)
-        self._each("reset", [(some, options) for some in self._deal(seeds)])
+        options = dict(options or {})
+        mask = self._mask(options.pop("reset_mask", None))
+        seeds, masks = self._deal(self._seeds(seed)), self._deal(mask)
+        orders = zip(seeds, masks, strict=True)
+        self._each("reset", [(*order, options or None) for order in orders])
         self._started = True
         return self._observations(), self._infos([])
+
+    def _mask(self, mask: np.ndarray | None) -> list[bool]:
+        """Which actors start a game."""
+        if mask is None:
+            return [True] * self.num_envs
+        given = np.asarray(mask)
+        if given.shape != (self.num_envs,) or given.dtype != np.bool_:
+            raise ValueError(
+                f"Got reset_mask {given.dtype} {given.shape}; give bool ({self.num_envs},), one "
+                "for each actor."
+            )
+        if not self._started:
+            raise gymnasium.error.ResetNeeded(
+                "Got reset_mask before the first reset; start a game in every actor first."
+            )
+        chosen: list[bool] = given.tolist()
+        return chosen
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         """One for each actor."""

@@ -1,4 +1,4 @@
-"""The two ways to play Atari for science: the paper's, and Machado et al. (2018)."""
+"""The ways to play Atari for science: the paper's, Baselines', and Machado et al.'s (2018)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ class Protocol:
     noops: int
     """a game starts with 1 to this many raw frames of no action; 0: none"""
     fire: bool
-    """press FIRE after a reset, in games that have it"""
+    """a game starts with a step of FIRE, then one of action 2, in games that have FIRE"""
     max_frames: int
     """raw frames after which a game is cut off"""
     life_ends_return: bool
     """losing a life ends the learner's return"""
     bootstrap_cut: bool
     """a game cut off continues, for the learner, with the value of its final observation"""
+    restart_after_life: bool
+    """a lost life is followed by a step of no action, then FIRE and action 2 as at a game's start;
+    frames from before are cleared, and points made in these steps count for the score alone"""
 
 
 PROTOCOLS = {
-    "paper": Protocol("paper", 0.0, False, 30, True, 400_000, True, False),
-    "machado": Protocol("machado", 0.25, True, 0, False, 108_000, False, True),
+    "paper": Protocol("paper", 0.0, False, 30, True, 400_000, True, False, False),
+    "baselines": Protocol("baselines", 0.0, False, 30, True, 400_000, True, False, True),
+    "machado": Protocol("machado", 0.25, True, 0, False, 108_000, False, True, False),
 }
 
 

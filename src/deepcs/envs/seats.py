@@ -38,11 +38,11 @@ class GameRecord:
     intrinsic: float
     """intrinsic rewards, summed, whether or not they were paid"""
     tiles: int
-    """tiles touched in the last life of the game"""
+    """tiles touched in the game, over all its lives"""
     steps: int
     """agent steps"""
     rooms: tuple[Room, ...]
-    """rooms visited, in order of first entry"""
+    """rooms visited in the game, in order of first entry"""
 
 
 @dataclass(frozen=True)
@@ -241,9 +241,16 @@ class Seats:
         """`first`: the index of the first seat in the arrays."""
         self.seats = [Seat(make(), first + i, arrays) for i, make in enumerate(factories)]
 
-    def reset(self, seeds: Sequence[int | None], options: dict[str, Any] | None) -> None:
-        for seat, seed in zip(self.seats, seeds, strict=True):
-            seat.reset(seed, options)
+    def reset(
+        self,
+        seeds: Sequence[int | None],
+        mask: Sequence[bool],
+        options: dict[str, Any] | None,
+    ) -> None:
+        """Start a game where the mask says so."""
+        for seat, seed, chosen in zip(self.seats, seeds, mask, strict=True):
+            if chosen:
+                seat.reset(seed, options)
 
     def step(self) -> list[Ended]:
         return [ended for seat in self.seats if (ended := seat.step()) is not None]

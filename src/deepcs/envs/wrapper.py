@@ -72,8 +72,8 @@ class CuriosityWrapper(
     uint8 (1, height, width); an observation that is not a Dict is then under `observation`.
 
     Every info has `intrinsic`, `position`, `room`, `tiles`, `rooms`, `life_lost` and
-    `game_reward`, the reward as it was received; the last one of an episode has `rooms_visited`,
-    the rooms of the game so far.
+    `game_reward`, the reward as it was received; the last one of an episode has `rooms_visited`.
+    Tiles and rooms are those of the game so far, whatever the lifetime.
 
     Positions count once per step of the environment it wraps, so put it outside of frame
     skipping, and of what makes frames grey or clips rewards: Stable-Baselines3's AtariWrapper
@@ -249,7 +249,7 @@ class CuriosityWrapper(
         game_reward = float(reward)
         info = self._info(info, game_reward, life_lost)
         if terminated or truncated:
-            info["rooms_visited"] = self.explorer.grid.rooms
+            info["rooms_visited"] = self.explorer.rooms
         if self.mix:
             intrinsic = np.asarray(self.explorer.intrinsic)
             reward = float(mix_rewards(np.asarray(game_reward), intrinsic, self.weight))

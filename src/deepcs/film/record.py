@@ -19,7 +19,7 @@ from deepcs.envs.seats import Env
 from deepcs.film.mp4 import Mp4
 from deepcs.film.overlay import draw_grid_over
 from deepcs.film.panels import Composition, Number, Scene, enlarge_game
-from deepcs.runs.evaluate import EVALUATION_SEED
+from deepcs.runs.evaluate import EVALUATION_SEED, PlayedGame, play_games
 from deepcs.runs.trained import TrainedAgent
 
 FPS = 15  # real time: 60 raw frames a second, 4 to a step
@@ -38,13 +38,13 @@ class Recording:
     intrinsic: float
     """intrinsic rewards, summed, whether or not the agent was trained on them"""
     tiles: int
-    """tiles touched in the last life of the game"""
+    """tiles touched in the game, over all its lives"""
     rooms: int
     """rooms visited in it"""
     steps: int
     """agent steps; the video has a frame more, the start"""
-    seed: int
-    """gives this game again"""
+    game: int
+    """its number among the seed's games, as in an evaluation"""
 
 
 @dataclass
@@ -65,15 +65,6 @@ class Tally:
         self.intrinsic += info.get("intrinsic", 0.0)
         self.steps += 1
         self.look(info)
-
-
-@dataclass(frozen=True)
-class Game:
-    """A game that was played, and can be again."""
-
-    seed: int
-    actions: list[int]
-    tally: Tally
 
 
 class FilmedActor(AtariActor):
@@ -101,28 +92,39 @@ def record(
     path: Path | str,
     *,
     seed: int = EVALUATION_SEED,
+    game: int = 0,
     best_of: int = 1,
     greedy: bool = False,
     max_steps: int | None = MAX_STEPS,
     fps: int = FPS,
+    workers: int | None = 0,
 ) -> Recording:
     """Play games with the agent and write the best one to an MP4 file.
 
-    Game k has the seed `seed + k`; the best has the highest score and, of equals, the most tiles.
-    greedy: take the likeliest action instead of drawing from the policy. max_steps: where a game
-    is cut off; None: nowhere. A file that is there already is replaced once the new one is whole.
+    The games are those that `evaluate` plays with the same seed, from number `game` on; the best
+    has the highest score and, of equals, the most tiles. greedy: take the likeliest action
+    instead of drawing from the policy. max_steps: where a game is cut off; None: nowhere.
+    workers: processes that play; None: one per core, 0: this one. A file that is there already is
+    replaced once the new one is whole.
     """
     for name, number in (("best_of", best_of), ("max_steps", max_steps), ("fps", fps)):
         if number is not None and number < 1:
             raise ValueError(f"Got {name} {number}; give a whole number from 1 up.")
+    if game < 0:
+        raise ValueError(f"Got game {game}; give a game's number, from 0 up.")
     path = Path(path)
     with _written_beside(path) as beside:
-        best = max(
-            (_play(agent, seed + k, greedy, max_steps) for k in range(best_of)),
-            key=lambda game: (game.tally.score, game.tally.tiles),
+        played = play_games(
+            agent,
+            range(game, game + best_of),
+            seed=seed,
+            greedy=greedy,
+            max_steps=max_steps,
+            workers=workers,
         )
+        best = max(played, key=lambda game: (game.score, game.tiles))
         tally = _film(agent, best, beside, fps)
-    return Recording(path, seed=best.seed, **vars(tally))
+    return Recording(path, game=best.number, **vars(tally))
 
 
 @contextmanager
@@ -154,25 +156,6 @@ def make_world(agent: TrainedAgent) -> Env:
     if find_game(world) is not None:
         return FilmedActor(world, render_mode="rgb_array", **settings)
     return make_actor(world, render_mode="rgb_array", **settings)
-
-
-def _play(agent: TrainedAgent, seed: int, greedy: bool, max_steps: int | None) -> Game:
-    """One game, unseen."""
-    env = make_world(agent)
-    rng = None if greedy else np.random.default_rng(seed)
-    game = Game(seed, [], Tally())
-    try:
-        observation, info = env.reset(seed=seed)
-        over = False
-        while not over and (max_steps is None or len(game.actions) < max_steps):
-            action = int(agent.act(np.asarray(observation)[None], rng)[0])
-            observation, reward, terminated, truncated, info = env.step(np.int64(action))
-            game.actions.append(action)
-            game.tally.add(float(reward), info)
-            over = terminated or truncated
-    finally:
-        env.close()
-    return game
 
 
 class Camera:
@@ -224,7 +207,7 @@ class Camera:
         if self._game is not None and isinstance(grid, CuriosityGrid) and player is not None:
             draw_grid_over(picture, self._game, grid, player)
         plane = explorer.plane if self._sees_grid else None
-        return Scene(picture, plane, numbers, info.get("room", ()), grid.rooms)
+        return Scene(picture, plane, numbers, info.get("room", ()), explorer.rooms)
 
 
 def _plain(number: float) -> str:
@@ -232,12 +215,12 @@ def _plain(number: float) -> str:
     return f"{number:,.0f}" if number == round(number) else f"{number:,.2f}"
 
 
-def _film(agent: TrainedAgent, game: Game, path: Path, fps: int) -> Tally:
+def _film(agent: TrainedAgent, game: PlayedGame, path: Path, fps: int) -> Tally:
     """The same game again: same seed, same actions, each step a frame of the video."""
     env = make_world(agent)
     tally = Tally()
     try:
-        _, info = env.reset(seed=game.seed)
+        _, info = env.reset(seed=game.world_seed)
         tally.look(info)
         camera = Camera(agent, env, info)
         with Mp4(path, camera.size, fps) as video:

@@ -1,11 +1,18 @@
-"""How good a policy is: many games with different seeds, the run itself untouched."""
+"""How good a policy is: many games, each with a seed of its own, the run itself untouched.
+
+Game k of a seed is always the same game, whoever plays it beside which others: its world and its
+action noise are seeded by (seed, k), and the network always sees as many observations at once,
+because the rounding of its results depends on their number.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +22,112 @@ from deepcs.runs.trained import TrainedAgent
 from deepcs.system.files import write_whole
 
 EVALUATION_SEED = 1_000_003  # apart from the seeds that people train with
-ACTORS = 16
+BATCH = 16  # observations that the network sees at once; actors at most
+
+
+@dataclass
+class PlayedGame:
+    """A game of an agent, under way or over."""
+
+    number: int
+    """k: which of its seed's games"""
+    world_seed: int
+    """of the world's own chance: no-ops, sticky actions"""
+    noise: np.random.Generator = field(repr=False, compare=False)
+    """one number for each action drawn"""
+    actions: list[int] = field(default_factory=list)
+    """all that were taken; with `world_seed` they give the game again"""
+    score: float = 0.0
+    tiles: int = 0
+    record: GameRecord | None = None
+    """None: cut off before its end"""
+
+
+def new_game(seed: int, number: int) -> PlayedGame:
+    """Game k of a seed, not yet begun; no two share a seed, nor a world and its policy."""
+    world, policy = np.random.SeedSequence((seed, number)).generate_state(2)
+    return PlayedGame(number, int(world), np.random.default_rng(policy))
+
+
+def play_games(
+    agent: TrainedAgent,
+    numbers: Sequence[int],
+    *,
+    seed: int = EVALUATION_SEED,
+    greedy: bool = False,
+    max_steps: int | None = None,
+    actors: int = BATCH,
+    workers: int | None = None,
+) -> list[PlayedGame]:
+    """Play these games of a seed; an actor whose game is over takes the next.
+
+    All of them are played to their end, so that short games are not favoured. greedy: take the
+    likeliest action instead of drawing from the policy. max_steps: where a game is cut off; None:
+    nowhere. actors, workers: how many play side by side, in how many processes; the games are
+    the same.
+    """
+    if not 1 <= actors <= BATCH:
+        raise ValueError(f"Got {actors} actors; choose a number from 1 to {BATCH}.")
+    envs = agent.make_envs(min(actors, len(numbers)), seed=seed, workers=workers)
+    try:
+        games = [new_game(seed, number) for number in numbers]
+        seats: list[PlayedGame | None] = [*games[: envs.num_envs]]
+        waiting = iter(games[envs.num_envs :])
+        observations, _ = envs.reset(seed=[game.world_seed for game in games[: envs.num_envs]])
+        agent.forget()
+        while any(seats):
+            actions = _choose(agent, observations, seats, greedy)
+            observations, _, _, _, infos = envs.step(actions)
+            begins: list[int | None] = [None] * len(seats)
+            ended = np.zeros(BATCH, np.bool_)
+            for seat, game in enumerate(seats):
+                if game is None:
+                    continue
+                game.actions.append(int(actions[seat]))
+                if _is_over(game, seat, infos) or len(game.actions) == max_steps:
+                    ended[seat] = True
+                    following = seats[seat] = next(waiting, None)
+                    begins[seat] = None if following is None else following.world_seed
+            agent.forget(ended)
+            mask = np.array([begin is not None for begin in begins])
+            if mask.any():
+                observations, _ = envs.reset(seed=begins, options={"reset_mask": mask})
+    finally:
+        envs.close()
+    return games
+
+
+def _choose(
+    agent: TrainedAgent, observations: Any, seats: Sequence[PlayedGame | None], greedy: bool
+) -> np.ndarray:
+    """An action for each actor: the likeliest, or drawn with its game's noise."""
+    shown = _padded(observations)
+    if greedy:
+        return agent.act(shown)[: len(seats)]
+    uniforms = np.zeros(BATCH)
+    uniforms[: len(seats)] = [game.noise.random() if game else 0.0 for game in seats]
+    return agent.act_with(shown, uniforms)[: len(seats)]
+
+
+def _padded(observations: Any) -> Any:
+    """With empty observations up to a whole batch."""
+    if isinstance(observations, dict):
+        return {name: _padded(part) for name, part in observations.items()}
+    if len(observations) == BATCH:
+        return observations
+    whole = np.zeros((BATCH, *observations.shape[1:]), observations.dtype)
+    whole[: len(observations)] = observations
+    return whole
+
+
+def _is_over(game: PlayedGame, seat: int, infos: dict[str, Any]) -> bool:
+    """Note how the game stands after a step; whether that was its last."""
+    if "game" in infos and infos["_game"][seat]:
+        record: GameRecord = infos["game"][seat]
+        game.record, game.score, game.tiles = record, record.score, record.tiles
+        return True
+    game.score, game.tiles = float(infos["score"][seat]), int(infos["tiles"][seat])
+    return False
 
 
 @dataclass(frozen=True)
@@ -45,28 +157,11 @@ def evaluate(
     greedy: bool = False,
     workers: int | None = None,
 ) -> Evaluation:
-    """Play that many games, each from its own seed and no-ops.
-
-    Which games count is settled before the first step (game k is a given actor's), so that short
-    games are not favoured.
-    """
+    """Play that many games, numbers 0, 1, 2 and so on, each from its own seed and no-ops."""
     if games < 1:
         raise ValueError(f"Got {games} games; give a whole number from 1 up.")
-    actors = min(ACTORS, games)
-    envs = agent.make_envs(actors, seed=seed, workers=workers)
-    rng = np.random.default_rng(seed)
-    wanted = [len(range(actor, games, actors)) for actor in range(actors)]
-    done: list[list[GameRecord]] = [[] for _ in range(actors)]
-    try:
-        observations, _ = envs.reset()
-        while any(len(mine) < n for mine, n in zip(done, wanted, strict=True)):
-            actions = agent.act(observations, None if greedy else rng)
-            observations, _, _, _, infos = envs.step(actions)
-            for actor in np.flatnonzero(infos["_game"]) if "game" in infos else ():
-                done[actor].append(infos["game"][actor])
-    finally:
-        envs.close()
-    return Evaluation(tuple(done[k % actors][k // actors] for k in range(games)))
+    played = play_games(agent, range(games), seed=seed, greedy=greedy, workers=workers)
+    return Evaluation(tuple(game.record for game in played if game.record is not None))
 
 
 def save_evaluation(path: Path, evaluation: Evaluation) -> None:

@@ -46,8 +46,17 @@ class TrainedAgent:
 
     def act(self, observations: Any, rng: np.random.Generator | None = None) -> np.ndarray:
         """Actions (N,): drawn from the policy with `rng`, or the likeliest without."""
-        logits, _, self._memory = self._network.play(as_tensors(observations), self._memory)
+        logits = self._advance(observations)
         return greedy(logits) if rng is None else sample(logits, rng.random(len(logits)))
+
+    def act_with(self, observations: Any, uniforms: np.ndarray) -> np.ndarray:
+        """Actions (N,) drawn from the policy with these numbers in [0, 1), (N,)."""
+        return sample(self._advance(observations), uniforms)
+
+    def _advance(self, observations: Any) -> Tensor:
+        """Logits (N, actions); a network with memory takes its step."""
+        logits, _, self._memory = self._network.play(as_tensors(observations), self._memory)
+        return logits
 
     def forget(self, ended: np.ndarray | None = None) -> None:
         """New games begin: in those places, bool (N,), where one ended; None: everywhere."""
