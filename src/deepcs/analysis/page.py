@@ -33,6 +33,7 @@ figure { margin: 0 0 2.5rem; max-width: 60rem; }
 figure img { display: block; width: 100%; height: auto; }
 figcaption, .note { color: var(--faint); font-size: .875rem; max-width: 54rem; }
 figcaption { margin-top: .6rem; }
+.paper { color: var(--faint); font-size: .875rem; margin: -.25rem 0 .6rem; }
 .files { white-space: nowrap; }
 .scroll { overflow-x: auto; margin-top: 1.5rem; }
 table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums; }
@@ -83,6 +84,7 @@ def figure_html(drawing: Drawing, folder: Path) -> str:
     title = html.escape(drawing.title)
     return (
         f'<figure id="{html.escape(drawing.name)}"><h3>{title}</h3>'
+        f'<p class="paper">{html.escape(drawing.paper)}</p>'
         f'<img alt="{title}" style="max-width: {min(100 * width, 100):.0f}%" '
         f'src="data:image/{kind};base64,{picture}">'
         f'<figcaption>{html.escape(drawing.caption)} <span class="files">{links}</span>'

@@ -31,11 +31,11 @@ from deepcs.analysis.page import (
     videos_html,
 )
 from deepcs.analysis.panel_figures import draw_filling, draw_panel, play
+from deepcs.analysis.paper_table import published_table
 from deepcs.analysis.result_tables import (
     cost_table,
     differences_table,
     games_table,
-    published_table,
     scores_table,
 )
 from deepcs.analysis.settings_tables import settings_tables, versions_table
