@@ -233,17 +233,17 @@ def test_the_papers_median_and_best_run_stand_beside_the_score_or_are_named(
 
     lines, texts, caption = panels(4000.0)
     assert lines == [3500, 6600]
-    assert texts == ["its best run 6,600", "paper 3,500"]
-    assert "median 3,500, best single run 6,600 (on ACKTR)" in caption
+    assert texts == ["paper 3,500 · best run 6,600"]
+    assert "median 3,500 (dashed), best single run 6,600 (on ACKTR; dash-dotted)" in caption
     lines, texts, _ = panels(100.0)
     assert lines == []
-    assert texts == ["its best run 6,600 ↑", "paper 3,500 ↑"]
+    assert texts == ["paper 3,500 ↑ · best run 6,600 ↑"]
 
 
 def test_a_world_without_published_scores_has_no_lines_of_the_papers(tmp_path: Path) -> None:
     results = results_of(tmp_path, experiment("KeyHallway", ["deepcs", "a2c"], 2))
     (drawing,) = curve_figures(results.groups)
-    assert not drawing.figure.axes[0].texts
+    assert "".join(text.get_text() for text in drawing.figure.axes[0].texts) == ""
     assert "the paper's" not in drawing.caption
 
 

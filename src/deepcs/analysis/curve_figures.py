@@ -20,7 +20,12 @@ from deepcs.analysis.paper_figures import (
     main_in_paper,
 )
 from deepcs.analysis.published import TEN_GAMES
-from deepcs.analysis.reference_lines import draw_references, paper_references, paper_words
+from deepcs.analysis.reference_lines import (
+    draw_lines,
+    label_above,
+    paper_references,
+    paper_words,
+)
 from deepcs.analysis.scores import FIRST_ROOM as FIRST_ROOM_POINTS
 from deepcs.analysis.scores import reached
 from deepcs.analysis.statistics import Bands, Comparison, bands, compare
@@ -173,7 +178,7 @@ def draw_curves(
         shorten_ticks(above)
         from_zero(above)
         if measure == "score":
-            draw_references(above, paper_references(groups))
+            label_above(above, draw_lines(above, paper_references(groups)))
         comparisons = [compare(values[ours], values[theirs]) for ours, theirs in compared]
         if compared:
             draw_bars(panels[1][panel], grid, compared, comparisons, labelled=panel == 0)

@@ -18,7 +18,8 @@ from deepcs.analysis.reference_lines import (
     DASHED,
     DOTTED,
     Reference,
-    draw_references,
+    draw_lines,
+    label_beside,
 )
 from deepcs.analysis.statistics import bands
 from deepcs.analysis.style import (
@@ -76,7 +77,7 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
     scores: list[list[Cell]] = []
     for axes, (world, groups) in zip(panels, games.items(), strict=False):
         curves += _draw_game(axes, world, groups)
-        draw_references(axes, references[world])
+        label_beside(axes, draw_lines(axes, references[world]))
         scores += [[world, each.label, each.score.points] for each in references[world]]
     for axes in panels[len(games) :]:
         axes.set_visible(False)

@@ -101,12 +101,14 @@ def table_html(table: Table) -> str:
     return f'{to_html(table)}<p class="note files">{links}</p>'
 
 
-def videos_html(videos: Sequence[tuple[str, str]]) -> str:
-    """Players of (what it shows, path from the page)."""
+def videos_html(videos: Sequence[tuple[str, str | None]]) -> str:
+    """Players of (what it shows, path from the page); without a path, only what is said."""
     players = "".join(
         f'<figure><video controls preload="metadata" src="{html.escape(path)}"></video>'
         f'<figcaption>{html.escape(what)} <a href="{html.escape(path)}">MP4</a></figcaption>'
         "</figure>"
+        if path is not None
+        else f"<figure><figcaption>{html.escape(what)}</figcaption></figure>"
         for what, path in videos
     )
     return f'<div class="filmed"><h3>Videos</h3><div class="videos">{players}</div></div>'

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deepcs.analysis.groups import Group
-from deepcs.analysis.published import TEN_GAMES
+from deepcs.analysis.published import TEN_GAMES, published
 
 GRID = "Figure 1"
 CURVES = "Figure 2"
@@ -85,3 +85,12 @@ def agents_in_paper(groups: Sequence[Group]) -> str:
     if "deepcs" not in treatments:
         return OURS
     return after(ACKTR, "with DeepCS alone" if len(treatments) > 1 else "")
+
+
+def best_policies_in_paper(groups: Sequence[Group]) -> str:
+    """What the paper has of the games of best policies, in this world."""
+    first = groups[0]
+    ours = [group.config.treatment == "deepcs" for group in groups]
+    if published(first.world) is None or not any(ours):
+        return OURS
+    return after(BEST_POLICIES, "" if all(ours) else "with DeepCS alone")

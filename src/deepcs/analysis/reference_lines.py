@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from deepcs.analysis.published import METHODS, Score, published
 from deepcs.analysis.style import FAINT, short
 
 FAR = 2.0  # a score more than this many times above what was reached is named, not drawn
-APART = 0.11  # of a panel's height of HEIGHT inches, from one label to the next
+APART = 0.11  # of a panel's height, from one label to the next
 DASHED, DOTTED, DASH_DOTTED = (0, (4, 2)), (0, (1.2, 1.2)), (0, (4, 1.5, 1, 1.5))
 
 
@@ -35,7 +35,7 @@ def paper_references(groups: Sequence[Group]) -> list[Reference]:
         return []
     references = [Reference("paper", row.deepcs, DASHED)]
     if row.best is not None:
-        references.append(Reference("its best run", Score(row.best.points), DASH_DOTTED))
+        references.append(Reference("best run", Score(row.best.points), DASH_DOTTED))
     return references
 
 
@@ -45,31 +45,43 @@ def paper_words(groups: Sequence[Group]) -> str:
     if row is None or not paper_references(groups):
         return ""
     steps = short(METHODS[-1].frames / 4)
-    text = f"Grey: the paper's DeepCS after {steps} steps, median {row.deepcs.points:,}"
+    text = f"The paper's DeepCS after {steps} steps: median {row.deepcs.points:,} (dashed)"
     if row.best is not None:
-        text += f", best single run {row.best.points:,} (on {row.best.agent})"
-    return f"{text}; what is far above the curves is only named, with an arrow."
+        text += f", best single run {row.best.points:,} (on {row.best.agent}; dash-dotted)"
+    return f"{text}; ↑: far above the curves, so not drawn."
 
 
-def draw_references(axes: Axes, references: Sequence[Reference], apart: float = APART) -> None:
-    """A line at each score, named at its right end, without labels over each other.
-
-    apart: from one label to the next, as a share of the panel's height.
-    """
-    if not references:
-        return
+def draw_lines(axes: Axes, references: Sequence[Reference]) -> dict[Reference, float | None]:
+    """A line at each score that is near; returns how high it lies in the panel, None: not drawn."""
     low, high = axes.get_ylim()
     near = [r.score.points for r in references if r.score.points <= max(high, 0) * FAR]
     low, high = min([low, *near]), max([high, *(1.05 * points for points in near)])
     axes.set_ylim(low, high)
-    below = 1.0 + apart
-    for reference in sorted(references, key=lambda r: -r.score.points):
+    heights: dict[Reference, float | None] = dict.fromkeys(references)
+    for reference in references:
         points = reference.score.points
-        text = f"{reference.label} {'~' if reference.score.approximate else ''}{points:,}"
         if points in near:
-            dash = reference.dash
-            axes.axhline(points, color=FAINT, linewidth=1, linestyle=dash, zorder=1.5)
-            below = min((points - low) / (high - low), below - apart)
-        else:
-            text, below = f"{text} ↑", below - apart
+            axes.axhline(points, color=FAINT, linewidth=1, linestyle=reference.dash, zorder=1.5)
+            heights[reference] = (points - low) / (high - low)
+    return heights
+
+
+def label_beside(axes: Axes, heights: Mapping[Reference, float | None]) -> None:
+    """Name each line at its right end, without labels over each other."""
+    below = 1.0 + APART
+    for reference in sorted(heights, key=lambda each: -each.score.points):
+        height = heights[reference]
+        below = below - APART if height is None else min(height, below - APART)
+        text = _text(reference, height)
         axes.text(1.02, below, text, color=FAINT, va="center", transform=axes.transAxes)
+
+
+def label_above(axes: Axes, heights: Mapping[Reference, float | None]) -> None:
+    """Name all lines in one row above the panel, at its right."""
+    text = " · ".join(_text(reference, height) for reference, height in heights.items())
+    axes.text(1, 1.03, text, color=FAINT, ha="right", va="bottom", transform=axes.transAxes)
+
+
+def _text(reference: Reference, height: float | None) -> str:
+    score = f"{'~' * reference.score.approximate}{reference.score.points:,}"
+    return f"{reference.label} {score}{' ↑' * (height is None)}"
