@@ -182,7 +182,7 @@ def draw_distributions(bests: Sequence[Best]) -> Drawing:
     from_zero(axes, "x")
     axes.set_xlabel("game score")
     draw_best_run(axes, world)
-    axes.set_title(f"{spaced(world)} · {games} games of each group's best policy")
+    axes.set_title(f"{spaced(world)} · {games} games each")
     name, title = f"{file_name(world)}-distributions", f"{spaced(world)}: the best policies"
     numbers = ("step", "game", "score", "tiles", "rooms")
     columns = words("group"), words("run"), *map(Column, numbers)

@@ -120,8 +120,7 @@ def games_table(results: Results) -> Iterator[Table]:
         rows.append(
             [
                 spaced(world),
-                None if facts.x is None else f"0x{facts.x:02X}{extra}",
-                f"0x{facts.y:02X}{extra}",
+                *(None if a is None else f"0x{a:02X}{extra}" for a in (facts.x, facts.y)),
                 facts.room_is,
                 f"{facts.bounds.width}×{facts.bounds.height}",
                 ", ".join(map(str, tiles)),
