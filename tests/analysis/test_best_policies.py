@@ -158,18 +158,22 @@ def test_montezumas_panel_shows_the_game_the_plane_and_the_map(
     assert len(rooms.patches) == 24
 
 
-def made_up(scores: list[float], off_board: tuple[int, ...] = ()) -> Played:
+def made_up(
+    scores: list[float], new_tiles: tuple[int, ...] = (0,), off_board: tuple[int, ...] = ()
+) -> Played:
     """A game of these scores, the start's first."""
     steps = [step for step in range(len(scores)) if step not in off_board]
-    return Played(0, [0] * (len(scores) - 1), [0], scores, steps)
+    return Played(0, [0] * (len(scores) - 1), [*new_tiles], scores, steps)
 
 
 def test_figure_4_shows_the_start_frame_700_and_the_best_score() -> None:
     scores = [0.0] * 100 + [20.0] * 200 + [40.0] * 50
-    assert chosen_steps(made_up(scores)) == (0, 175, 349)  # 700 frames are 175 steps
-    assert chosen_steps(made_up(scores, off_board=(0, 175, 348, 349))) == (1, 174, 347)
-    assert chosen_steps(made_up([*scores, 30.0, 30.0])) == (0, 175, 349)  # before points are lost
-    assert chosen_steps(made_up([0.0] * 100)) == (0, 99, 99)
+    assert chosen_steps(made_up(scores)) == (0, 175, 300)  # 700 frames are 175 steps
+    assert chosen_steps(made_up(scores, off_board=(0, 175, 300))) == (1, 174, 301)
+    assert chosen_steps(made_up(scores, new_tiles=(0, 200, 310, 320))) == (0, 175, 320)
+    lost = [*scores, 30.0, 30.0]
+    assert chosen_steps(made_up(lost, new_tiles=(0, 310, 351))) == (0, 175, 310)
+    assert chosen_steps(made_up([0.0] * 100, new_tiles=(0, 60))) == (0, 99, 60)
 
 
 def test_figure_4_is_made_from_one_game_and_says_what_it_cannot_show(
@@ -185,7 +189,7 @@ def test_figure_4_is_made_from_one_game_and_says_what_it_cannot_show(
         *("At the start", "After 700 frames", "At the best score"),
     ]
     assert drawing.paper == "In the paper: Figure 4."
-    assert "(the paper: 76,000)" in drawing.caption
+    assert "(the paper: 76,000 points)" in drawing.caption
     assert "The game was cut off after 800 frames." in drawing.caption
     moments = {m.step: m for m in look_at(agent, played, chosen_steps(played))}
     for screen, plane, step in zip(above, below, chosen_steps(played), strict=True):

@@ -24,12 +24,14 @@ def play_best(agent: Agent, games: int = GAMES) -> Played:
 
 
 def chosen_steps(played: Played) -> tuple[int, int, int]:
-    """The start, 700 frames later, and the last step at the best score; all with the player on
-    the board. A game that is over before 700 frames is shown at its end instead."""
-    at_saturation = max(step for step in played.on_board if FRAMES * step <= SATURATION_FRAMES)
-    best = max(played.scores[step] for step in played.on_board)
-    at_best = max(step for step in played.on_board if played.scores[step] == best)
-    return played.on_board[0], at_saturation, at_best
+    """The start; 700 frames later, or the end of a shorter game; and the best score, when it is
+    reached or, if later, when the last new tile is touched. All with the player on the board."""
+    on_board, scores = played.on_board, played.scores
+    at_saturation = max(step for step in on_board if FRAMES * step <= SATURATION_FRAMES)
+    best = max(scores[step] for step in on_board)
+    reached = min(step for step in on_board if scores[step] == best)
+    at_best = max([reached, *(step for step in played.new_tiles if scores[step] == best)])
+    return on_board[0], at_saturation, at_best
 
 
 @styled
@@ -54,22 +56,23 @@ def draw_filling(group: Group, agent: Agent, played: Played) -> Drawing:
     name, title = f"{file_name(group.world)}-filling", f"{world}: the grid fills"
     caption = (
         f"{group.label} after {agent.step:,} training steps: the best of {GAMES} games, at its "
-        f"start, after {SATURATION_FRAMES} frames, and at its best score (the paper: "
-        f"{SATURATION_SCORE:,}). Above the game, touched tiles tinted; below the curiosity grid as "
-        f"the network sees it, touched tiles white. {_honestly(played, steps)}"
+        f"start, after {SATURATION_FRAMES} frames, and at its best score, on the last tile that is "
+        f"new then (the paper: {SATURATION_SCORE:,} points). Above the game, touched tiles tinted; "
+        "below the curiosity grid as the network sees it, touched tiles white. "
+        f"{_honestly(played)}"
     )
     table = touched_table(name, title, list(dict.fromkeys(moments)))
     return Drawing(name, title, caption.strip(), figure, (table,), after(SATURATION))
 
 
-def _honestly(played: Played, steps: tuple[int, int, int]) -> str:
+def _honestly(played: Played) -> str:
     """Where this game does not show what the paper's does."""
     told = []
     last = FRAMES * (len(played.scores) - 1)
     if last < SATURATION_FRAMES:
         told.append(f"This game was over after {last:,} frames: the middle shows its end.")
     if max(played.scores) <= 0:
-        told.append(f"None of the {GAMES} games scored: the right shows the end of one.")
+        told.append(f"None of the {GAMES} games scored: the right shows the last new tile of one.")
     if len(played.actions) >= MAX_STEPS:
         told.append(f"The game was cut off after {FRAMES * MAX_STEPS:,} frames.")
     return " ".join(told)
