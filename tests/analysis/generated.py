@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deepcs.analysis.groups import Group, Results, collect
+from deepcs.analysis.groups import Group, Results, collect, read_result
 from deepcs.curiosity.grid import Tile
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import CURVE_COLUMNS, GAMES_COLUMNS, RunFolder, Segment, VisitLog
@@ -57,6 +57,26 @@ def write_run(
     log = VisitLog(path / "visits.npz", None)
     log.append(config.steps, visits or Counter())
     log.write()
+
+
+def make_group(
+    folder: Path,
+    config: RunConfig,
+    orders: Sequence[Sequence[str]],
+    visits: Sequence[Counter[Tile]] | None = None,
+    scores: Sequence[float] | None = None,
+) -> Group:
+    """A group of a run for each list of its games' rooms; scores: one a run, at all its steps."""
+    runs = []
+    for seed, games in enumerate(orders):
+        path = folder / f"run{seed}"
+        curve = [scores[seed] if scores else 0.0] * ROWS
+        mine = dataclasses.replace(config, seed=seed)
+        write_run(path, mine, curve, games, visits[seed] if visits else None)
+        result = read_result(path, config)
+        assert result is not None
+        runs.append(result)
+    return Group(config, "", len(runs), tuple(runs))
 
 
 def make_study(

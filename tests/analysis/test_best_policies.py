@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from generated import group_of
 from matplotlib.patches import Rectangle
 
-from deepcs.analysis import distributions, panel_figures
+from deepcs.analysis import distributions, filling_figure, panel_figures
 from deepcs.analysis.distributions import (
     SELECTION_GAMES,
     SELECTION_SEED,
@@ -20,8 +21,9 @@ from deepcs.analysis.distributions import (
     newest_policy,
     read_evaluation,
 )
+from deepcs.analysis.filling_figure import chosen_steps, draw_filling, play_best
 from deepcs.analysis.groups import Group, collect, read_result
-from deepcs.analysis.panel_figures import Played, draw_filling, draw_panel, look_at, play
+from deepcs.analysis.panel_figures import Played, draw_panel, look_at, play
 from deepcs.curiosity.games import game
 from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.config import RunConfig
@@ -138,6 +140,8 @@ def test_a_game_seen_again_is_the_same_game(hallway: Group) -> None:
     for moment in moments:
         assert np.count_nonzero(moment.plane) == moment.touched.total()
     assert play(agent) == played
+    assert len(played.scores) == len(played.actions) + 1
+    assert played.on_board == [*range(len(played.scores))]  # a maze has no other place
 
 
 def test_montezumas_panel_shows_the_game_the_plane_and_the_map(
@@ -154,17 +158,49 @@ def test_montezumas_panel_shows_the_game_the_plane_and_the_map(
     assert len(rooms.patches) == 24
 
 
-def test_seaquests_grid_fills_from_left_to_right(
+def made_up(
+    scores: list[float], new_tiles: tuple[int, ...] = (0,), off_board: tuple[int, ...] = ()
+) -> Played:
+    """A game of these scores, the start's first."""
+    steps = [step for step in range(len(scores)) if step not in off_board]
+    return Played(0, [0] * (len(scores) - 1), [*new_tiles], scores, steps)
+
+
+def test_figure_4_shows_the_start_frame_700_and_the_best_score() -> None:
+    scores = [0.0] * 100 + [20.0] * 200 + [40.0] * 50
+    assert chosen_steps(made_up(scores)) == (0, 175, 300)  # 700 frames are 175 steps
+    assert chosen_steps(made_up(scores, off_board=(0, 175, 300))) == (1, 174, 301)
+    assert chosen_steps(made_up(scores, new_tiles=(0, 200, 310, 320))) == (0, 175, 320)
+    lost = [*scores, 30.0, 30.0]
+    assert chosen_steps(made_up(lost, new_tiles=(0, 310, 351))) == (0, 175, 310)
+    assert chosen_steps(made_up([0.0] * 100, new_tiles=(0, 60))) == (0, 99, 60)
+
+
+def test_figure_4_is_made_from_one_game_and_says_what_it_cannot_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    group, agent, played = play_with_untrained("Seaquest", tmp_path, monkeypatch)
+    monkeypatch.setattr(filling_figure, "GAMES", 1)
+    monkeypatch.setattr(filling_figure, "MAX_STEPS", 200)
+    group, agent, _ = play_with_untrained("Seaquest", tmp_path, monkeypatch)
+    played = play_best(agent, games=1)
     drawing = draw_filling(group, agent, played)
-    panels = drawing.figure.axes
-    below = panels[len(panels) // 2 :]
-    white = [np.count_nonzero(axes.images[0].get_array()) for axes in below]
-    assert white == sorted(set(white))
-    tiles = [int(axes.get_xlabel().split()[0]) for axes in below]
-    assert tiles[0] == 1
-    assert tiles[-1] == len(played.new_tiles)
+    above, below = drawing.figure.axes[:3], drawing.figure.axes[3:]
+    assert [axes.get_title(loc="left") for axes in above] == [
+        *("At the start", "After 700 frames", "At the best score"),
+    ]
+    assert drawing.paper == "In the paper: Figure 4."
+    assert "(the paper: 76,000 points)" in drawing.caption
+    assert "The game was cut off after 800 frames." in drawing.caption
+    moments = {m.step: m for m in look_at(agent, played, chosen_steps(played))}
+    for screen, plane, step in zip(above, below, chosen_steps(played), strict=True):
+        np.testing.assert_array_equal(screen.images[0].get_array(), moments[step].picture)
+        np.testing.assert_array_equal(plane.images[0].get_array(), moments[step].plane)
+    tiles = [int(axes.get_xlabel().splitlines()[1].split()[0]) for axes in below]
+    assert tiles[0] == 1 < tiles[1]
     grid = game("Seaquest").grid()
     assert f"of {grid.rows * grid.columns} tiles" in below[0].get_xlabel()
+
+    short = made_up([0.0] * 100)
+    caption = draw_filling(group, agent, replace(short, seed=played.seed)).caption
+    assert "This game was over after 396 frames: the middle shows its end." in caption
+    assert "None of the 1 games scored" in caption

@@ -168,6 +168,107 @@ def test_a_figure_is_drawn_where_the_study_has_its_groups(
     assert names(results) == expected
 
 
+MR, SEAQUEST = "MontezumaRevenge", "Seaquest"
+S1 = "Supporting Figure S1 (supplement, section S2)"
+S2 = "Supporting Figure S2 (supplement, section S3)"
+S3 = "Supporting Figure S3 (supplement, section S4)"
+
+
+@pytest.mark.parametrize(
+    ("world", "treatments", "agents", "expected"),
+    [
+        (MR, ["deepcs", "a2c"], ["a2c"], {"main": "In the paper: Figure 2, top row."}),
+        (SEAQUEST, ["deepcs"], ["a2c"], {"main": "Figure 2, bottom row, here without A2C."}),
+        (MR, ["deepcs", "no-grid"], ["a2c"], {"controls": "In the paper: Figure 5, left."}),
+        (
+            *(MR, ["deepcs", "never-reset", "no-grid"], ["a2c"]),
+            {"controls": "left. Never reset: supplement, section S5, which has no figure."},
+        ),
+        (
+            *(SEAQUEST, ["deepcs", "life-reset"], ["a2c"]),
+            {"controls": "Life reset: not in the paper for this game."},
+        ),
+        (
+            *(MR, ["deepcs", "a2c"], ["a2c", "acktr"]),
+            {
+                "acktr-against-a2c": f"In the paper: {S2}, with DeepCS alone.",
+                "main-acktr": f"Ours: the paper has ACKTR with DeepCS alone, in {S2}.",
+                "first-room": f"In the paper: {S3}.",
+            },
+        ),
+        (SEAQUEST, ["deepcs"], ["a2c", "acktr"], {"acktr-against-a2c": "Ours: not in the paper."}),
+        (
+            *("Freeway", ["deepcs", "a2c"], ["a2c"]),
+            {"main": f"Ours: the paper shows this game's score in {S1}, and no A2C."},
+        ),
+        ("KeyHallway", ["deepcs", "a2c"], ["a2c"], {"main": "Ours: not in the paper."}),
+        ("KeyHallway", ["deepcs", "no-grid"], ["a2c"], {"controls": "Ours: not in the paper."}),
+    ],
+)
+def test_a_figure_says_which_of_the_papers_it_is_or_that_it_is_ours(
+    tmp_path: Path,
+    world: str,
+    treatments: list[str],
+    agents: list[str],
+    expected: dict[str, str],
+) -> None:
+    results = results_of(tmp_path, experiment(world, treatments, 2, f"agents = {agents}"))
+    drawings = {d.name.removeprefix(f"{world.lower()}-"): d for d in curve_figures(results.groups)}
+    for name, sentence in expected.items():
+        assert drawings[name].paper.endswith(sentence), name
+
+
+def test_the_papers_median_and_best_run_stand_beside_the_score_or_are_named(
+    tmp_path: Path,
+) -> None:
+    def panels(reached: float) -> tuple[list[float], list[str], str]:
+        folder = tmp_path / str(reached)
+        pair = experiment("MontezumaRevenge", ["deepcs", "a2c"], 2)
+        results = results_of(folder, pair, scores=lambda config: [reached] * ROWS)
+        drawing = next(curve_figures(results.groups))
+        score, intrinsic, *_ = drawing.figure.axes
+        assert not intrinsic.texts  # the paper's scores are no intrinsic rewards
+        lines = [line.get_ydata()[0] for line in score.lines if len(line.get_xdata()) == 2]
+        return sorted(lines), [text.get_text() for text in score.texts], drawing.caption
+
+    lines, texts, caption = panels(4000.0)
+    assert lines == [3500, 6600]
+    assert texts == ["paper 3,500 · best run 6,600"]
+    assert "median 3,500 (dashed), best single run 6,600 (on ACKTR; dash-dotted)" in caption
+    lines, texts, _ = panels(100.0)
+    assert lines == []
+    assert texts == ["paper 3,500 ↑ · best run 6,600 ↑"]
+
+
+def test_a_world_without_published_scores_has_no_lines_of_the_papers(tmp_path: Path) -> None:
+    results = results_of(tmp_path, experiment("KeyHallway", ["deepcs", "a2c"], 2))
+    (drawing,) = curve_figures(results.groups)
+    assert "".join(text.get_text() for text in drawing.figure.axes[0].texts) == ""
+    assert "the paper's" not in drawing.caption
+
+
+def test_a2c_on_the_ten_additional_games_is_said_to_be_ours(tmp_path: Path) -> None:
+    (drawing,) = games_figure(results_of(tmp_path, experiment("Amidar", ["deepcs", "a2c"], 2)))
+    labels = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+    assert "A2C (not in the paper)" in labels
+    assert "A2C on these games is ours" in drawing.caption
+    assert drawing.paper == f"In the paper: {S1}."
+    assert ["Amidar", "best run", 2600] in drawing.data[1].rows
+
+
+def test_without_a2c_nothing_is_said_of_it(tmp_path: Path) -> None:
+    (drawing,) = games_figure(results_of(tmp_path, experiment("Freeway", ["deepcs"], 2)))
+    labels = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+    assert labels == ["DeepCS", "PC, published", "PCn, published"]
+    assert "A2C" not in drawing.caption
+
+
+def test_a_treatment_or_an_agent_that_is_not_known_has_a_look_of_its_own() -> None:
+    assert look("novelty-search", "a2c").label == "Novelty search"
+    assert look("deepcs", "my_module:MyAgent").label == "DeepCS, MyAgent"
+    assert look("deepcs", "ppo").label == "DeepCS, PPO"
+
+
 def test_a_treatment_has_one_colour_in_all_figures(tmp_path: Path) -> None:
     treatments = ["deepcs", "a2c", "no-grid", "no-intrinsic", "never-reset", "life-reset"]
     results = results_of(

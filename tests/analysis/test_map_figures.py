@@ -8,11 +8,11 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
-from generated import ROWS, STEPS, write_run
+from generated import STEPS, make_group
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Rectangle
 
-from deepcs.analysis.groups import Group, read_result
+from deepcs.analysis.groups import Group
 from deepcs.analysis.map_figures import draw_visits, extent_of, map_figures, room_shares
 from deepcs.analysis.room_figures import draw_rooms, draw_ways_out, explored, way_out
 from deepcs.analysis.style import HEAT
@@ -21,23 +21,6 @@ from deepcs.film import pyramid
 from deepcs.runs.config import RunConfig
 
 MONTEZUMA = RunConfig("MontezumaRevenge", steps=STEPS).resolved()
-
-
-def make_group(
-    folder: Path,
-    config: RunConfig,
-    orders: list[list[str]],
-    visits: list[Counter[Tile]] | None = None,
-) -> Group:
-    """A group of a run for each list of its games' rooms."""
-    runs = []
-    for seed, games in enumerate(orders):
-        path = folder / f"run{seed}"
-        write_run(path, config, [0.0] * ROWS, games, visits[seed] if visits else None)
-        result = read_result(path, config)
-        assert result is not None
-        runs.append(result)
-    return Group(config, "", len(runs), tuple(runs))
 
 
 @pytest.fixture

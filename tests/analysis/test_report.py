@@ -7,6 +7,7 @@ import csv
 import io
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,34 @@ def test_what_an_earlier_report_drew_and_this_one_does_not_is_gone(tmp_path: Pat
         "other-games.png",
         "other-games.svg",
     ]
+
+
+SHIPPED = "demo", "laptop", "paper"
+LABEL = re.compile(r"(?<!Supporting Figure )(?<!section )\bS[1-6]\b")
+
+
+def test_no_section_of_the_supplement_can_be_taken_for_a_figure(tmp_path: Path) -> None:
+    treatments = ["deepcs", "a2c", "no-grid", "never-reset"]
+    both = experiment("MontezumaRevenge", treatments, 2, "agents = ['a2c', 'acktr']")
+    make_study(tmp_path, both, experiment("Alien", ["deepcs", "a2c"], 2))
+    page = re.sub(r'src="data:[^"]*"', "", make_report(tmp_path, games=0).read_text())
+    labels = re.findall(r'<p class="paper">(.*?)</p>', page)
+    assert (
+        "In the paper: Supporting Figure S2 (supplement, section S3), with DeepCS alone." in labels
+    )
+    assert len(labels) == page.count("<figure ")
+    shipped = [
+        path.read_text() for path in files("deepcs.studies").iterdir() if path.suffix == ".toml"
+    ]
+    assert len(shipped) == 3
+    for text in (page, *shipped):
+        assert LABEL.findall(text) == []
+
+
+def test_the_page_says_at_its_top_what_the_paper_reached(tmp_path: Path) -> None:
+    make_study(tmp_path, experiment("MontezumaRevenge", ["deepcs", "a2c"], 2))
+    page = make_report(tmp_path, games=0).read_text()
+    assert "The paper&#x27;s DeepCS: 3,500, best run 6,600 (on ACKTR), after 160M steps." in page
 
 
 def test_a_folder_that_is_no_study_is_refused_in_one_sentence(tmp_path: Path) -> None:

@@ -68,3 +68,8 @@ def test_random_play_is_zero_and_the_human_one_on_the_human_scale() -> None:
 def test_the_human_scale_keeps_the_order_of_scores(scores: list[float]) -> None:
     scaled = human_normalised(np.sort(scores), "Seaquest")
     assert np.all(np.diff(scaled) >= 0)
+
+
+def test_the_human_scale_of_a_game_without_a_published_human_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^Got game 'KeyHallway', of which no human score"):
+        human_normalised(np.zeros(1), "KeyHallway")

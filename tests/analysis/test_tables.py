@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from deepcs.analysis import paper_table
 from deepcs.analysis.groups import collect
+from deepcs.analysis.paper_table import published_table
 from deepcs.analysis.result_tables import (
     cost_table,
     differences_table,
     games_table,
     middle_mean,
-    published_table,
     scores_table,
 )
 from deepcs.analysis.settings_tables import settings_tables, versions_table
@@ -37,6 +39,7 @@ from deepcs.analysis.tables import (
     to_markdown,
     words,
 )
+from deepcs.curiosity.games import game
 from deepcs.runs.config import RunConfig, versions
 
 PAIR = experiment("Freeway", ["deepcs", "a2c"], 5)
@@ -146,11 +149,46 @@ def test_table_1_has_ours_beside_the_published_with_budget_and_n(tmp_path: Path)
     ]
     assert freeway["ours‡"] == 1002.5  # seeds 1 to 4
     assert (freeway["our frames"], freeway["our runs"]) == ("320k†", "4 of 5")
-    assert by_game["Amidar"]["PCn"] == "~900"
-    assert by_game["Amidar"]["ours‡"] is None
-    assert by_game["Pitfall"]["DeepCS‡"] == "−186"
+    assert by_game["Amidar§"]["PCn"] == "~900"
+    assert by_game["Amidar§"]["ours‡"] is None
+    assert by_game["Pitfall§"]["DeepCS‡"] == "−186"
     assert "† Another budget than the paper's 640M frames" in table.note
     assert "RAM" in table.note
+
+
+def test_table_1_has_the_papers_best_single_runs_and_ours(tmp_path: Path) -> None:
+    def scores(config: RunConfig) -> list[float]:
+        return [(700.0 if config.agent == "acktr" else 10.0) + config.seed] * ROWS
+
+    both = experiment("MontezumaRevenge", ["deepcs", "a2c"], 3, "agents = ['a2c', 'acktr']")
+    (table,) = published_table(results_of(tmp_path, both, scores=scores))
+    rows = {str(row["game"]).rstrip("§"): row for row in cells(table)}
+    best = {name: row["best run‡"] for name, row in rows.items() if row["best run‡"] is not None}
+    assert best == {"Amidar": "2,600", "MR": "6,600", "Seaquest": "80,000"}
+    assert rows["MR"]["ours‡"] == 11  # the median of DeepCS on A2C, as the paper's 3,500 is
+    assert rows["MR"]["our best run‡"] == 702  # on ACKTR, as the paper's 6,600 is
+    assert "Montezuma's Revenge 6,600 (DeepCS on ACKTR" in table.note
+    assert "the caption of its Table 1 names 3" in table.note
+
+
+def test_table_1_says_which_games_reward_other_bytes_than_the_papers(tmp_path: Path) -> None:
+    (table,) = published_table(results_of(tmp_path, PAIR))
+    marked = [str(row["game"]) for row in cells(table) if str(row["game"]).endswith("§")]
+    assert len(marked) == 7
+    (names,) = re.findall(r"§ Position or room .*? rewarded: (.*?)\. What and why: ", table.note)
+    assert [f"{name}§" for name in names.split(", ")] == marked
+    assert "What and why: deepcs games NAME." in table.note
+    assert "the table in section S1 of its supplement" in table.note
+
+
+def test_other_bytes_are_found_in_the_registry_and_told_for_the_studys_games_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = results_of(tmp_path, PAIR, experiment("Venture", ["deepcs"], 2))
+    assert "other tiles are rewarded: Venture. What" in scores_table(results).note
+    venture = game("Venture")
+    monkeypatch.setattr(paper_table, "find_game", lambda name: replace(venture, differences=()))
+    assert "other tiles" not in scores_table(results).note
 
 
 def test_table_1_needs_a_game_of_the_paper(tmp_path: Path) -> None:

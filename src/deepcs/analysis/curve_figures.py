@@ -11,13 +11,29 @@ from matplotlib.lines import Line2D
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, common_grid, named
+from deepcs.analysis.paper_figures import (
+    FIRST_ROOM,
+    OURS,
+    after,
+    agents_in_paper,
+    controls_in_paper,
+    main_in_paper,
+)
 from deepcs.analysis.published import TEN_GAMES
-from deepcs.analysis.scores import FIRST_ROOM, reached
+from deepcs.analysis.reference_lines import (
+    draw_lines,
+    label_above,
+    paper_references,
+    paper_words,
+)
+from deepcs.analysis.scores import FIRST_ROOM as FIRST_ROOM_POINTS
+from deepcs.analysis.scores import reached
 from deepcs.analysis.statistics import Bands, Comparison, bands, compare
 from deepcs.analysis.style import (
     FAINT,
     PALE,
     Look,
+    agent_name,
     file_name,
     from_zero,
     legend_above,
@@ -72,32 +88,39 @@ def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]
     plain = [group for group in others if group.config.treatment == "a2c"]
     if plain:
         title = f"{spaced(world)}: {ours.label} against {plain[0].label}"
-        yield draw_curves(f"{file_name(world)}-main{suffix}", title, [(ours, plain[0])])
+        name, pair = f"{file_name(world)}-main{suffix}", (ours, plain[0])
+        yield draw_curves(name, title, [pair], paper=main_in_paper(pair))
     if len(others) > len(plain):
         title = f"{spaced(world)}: {ours.label} and its controls"
-        pairs = [(ours, other) for other in others]
-        yield draw_curves(f"{file_name(world)}-controls{suffix}", title, pairs)
+        pairs: list[Pair] = [(ours, other) for other in others]
+        name = f"{file_name(world)}-controls{suffix}"
+        yield draw_curves(name, title, pairs, paper=controls_in_paper(groups))
     if alone and not others and world not in TEN_GAMES:
         title = f"{spaced(world)}: {ours.label}"
-        yield draw_curves(f"{file_name(world)}-main{suffix}", title, [(ours, None)])
+        name = f"{file_name(world)}-main{suffix}"
+        yield draw_curves(name, title, [(ours, None)], paper=main_in_paper([ours]))
 
 
 def _agents_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
-    """The same treatments with ACKTR and with A2C beneath."""
+    """The same treatments with another agent and with A2C beneath, a figure an agent."""
     found = {(group.config.treatment, group.config.agent): group for group in groups}
-    pairs: list[Pair] = [
-        (group, found[treatment, "a2c"])
-        for (treatment, agent), group in found.items()
-        if agent == "acktr" and (treatment, "a2c") in found
-    ]
-    if pairs:
-        world = groups[0].world
-        title = f"{spaced(world)}: ACKTR against A2C"
-        yield draw_curves(f"{file_name(world)}-acktr-against-a2c", title, pairs)
+    others = dict.fromkeys(group.config.agent for group in groups if group.config.agent != "a2c")
+    for other in others:
+        pairs: list[Pair] = [
+            (group, found[treatment, "a2c"])
+            for (treatment, agent), group in found.items()
+            if agent == other and (treatment, "a2c") in found
+        ]
+        if pairs:
+            world = groups[0].world
+            title = f"{spaced(world)}: {agent_name(other)} against A2C"
+            name = f"{file_name(world)}-{file_name(agent_name(other))}-against-a2c"
+            paper = agents_in_paper([group for group, _ in pairs])
+            yield draw_curves(name, title, pairs, paper=paper)
 
 
 def _first_room_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
-    """Only runs that leave Montezuma's first room, of the treatments that are paid to (S4)."""
+    """Only runs that leave Montezuma's first room, of the treatments that are paid to."""
     kept, told = [], []
     for group in groups:
         if group.config.treatment_settings.paid:
@@ -110,17 +133,24 @@ def _first_room_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
     others = [group for group in kept if group.runs and group not in ours]
     if ours and others:
         lead = (
-            f"Only runs whose curve reaches {FIRST_ROOM} points at some time, which takes leaving "
-            f"the first room: {', '.join(told)}. Treatments that are not paid are shown whole."
+            f"Only runs whose curve reaches {FIRST_ROOM_POINTS} points at some time, which takes "
+            f"leaving the first room: {', '.join(told)}. Treatments that are not paid are shown "
+            "whole."
         )
         title = "Montezuma's Revenge: runs that leave the first room"
         name = f"{file_name(groups[0].world)}-first-room"
-        yield draw_curves(name, title, [(ours[0], other) for other in others], lead)
+        pairs: list[Pair] = [(ours[0], other) for other in others]
+        yield draw_curves(name, title, pairs, lead, after(FIRST_ROOM))
 
 
 @styled
-def draw_curves(name: str, title: str, pairs: Sequence[Pair], lead: str = "") -> Drawing:
-    """Score and intrinsic reward of all groups in `pairs`, with a row of bars for each pair."""
+def draw_curves(
+    name: str, title: str, pairs: Sequence[Pair], lead: str = "", paper: str = OURS
+) -> Drawing:
+    """Score and intrinsic reward of all groups in `pairs`, with a row of bars for each pair.
+
+    lead: begins the caption. paper: what the paper has of it.
+    """
     groups = list(dict.fromkeys(group for pair in pairs for group in pair if group is not None))
     compared = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
     grid = common_grid(groups)
@@ -147,6 +177,8 @@ def draw_curves(name: str, title: str, pairs: Sequence[Pair], lead: str = "") ->
             curves += _curve_rows(heading, group, grid, band)
         shorten_ticks(above)
         from_zero(above)
+        if measure == "score":
+            label_above(above, draw_lines(above, paper_references(groups)))
         comparisons = [compare(values[ours], values[theirs]) for ours, theirs in compared]
         if compared:
             draw_bars(panels[1][panel], grid, compared, comparisons, labelled=panel == 0)
@@ -157,8 +189,8 @@ def draw_curves(name: str, title: str, pairs: Sequence[Pair], lead: str = "") ->
     if compared:
         columns = words("measure"), words("ours"), words("theirs"), STEP, N, Column("m")
         data.append(Table(f"{name}-significance", title, (*columns, *P_COLUMNS), tests))
-    caption = " ".join(filter(None, (lead, _counts(groups), LINES, BARS if compared else "")))
-    return Drawing(name, title, caption, figure, tuple(data))
+    parts = lead, _counts(groups), LINES, paper_words(groups), BARS if compared else ""
+    return Drawing(name, title, " ".join(filter(None, parts)), figure, tuple(data), paper)
 
 
 def handle(group: Group) -> Line2D:

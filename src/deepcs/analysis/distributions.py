@@ -18,7 +18,11 @@ from matplotlib.patches import Rectangle
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, RunResult, counted
+from deepcs.analysis.paper_figures import best_policies_in_paper
+from deepcs.analysis.published import published
+from deepcs.analysis.reference_lines import DASH_DOTTED, FAR
 from deepcs.analysis.style import (
+    FAINT,
     INK,
     file_name,
     from_zero,
@@ -138,6 +142,20 @@ def draw_box(axes: Axes, scores: np.ndarray, place: float) -> None:
     axes.plot([median, median], ends, color=INK, linewidth=2.4, zorder=3, label="median")
 
 
+def draw_best_run(axes: Axes, world: str) -> None:
+    """The paper's best single run of this game, if it names one: a line, or its name alone."""
+    row = published(world)
+    if row is None or row.best is None:
+        return
+    text, points = f"the paper's best run {row.best.points:,}", row.best.points
+    if points <= axes.get_xlim()[1] * FAR:
+        axes.axvline(points, color=FAINT, linewidth=1, linestyle=DASH_DOTTED, zorder=0.5)
+        axes.set_xlim(right=max(axes.get_xlim()[1], 1.04 * points))
+    else:
+        text += " →"
+    axes.text(1, 1.03, text, transform=axes.transAxes, color=FAINT, ha="right", va="bottom")
+
+
 @styled
 def draw_distributions(bests: Sequence[Best]) -> Drawing:
     """A box and jittered points for each group's best policy."""
@@ -163,7 +181,8 @@ def draw_distributions(bests: Sequence[Best]) -> Drawing:
     shorten_ticks(axes, ["x"])
     from_zero(axes, "x")
     axes.set_xlabel("game score")
-    axes.set_title(f"{spaced(world)} · {games} games of each group's best policy")
+    draw_best_run(axes, world)
+    axes.set_title(f"{spaced(world)} · {games} games each")
     name, title = f"{file_name(world)}-distributions", f"{spaced(world)}: the best policies"
     numbers = ("step", "game", "score", "tiles", "rooms")
     columns = words("group"), words("run"), *map(Column, numbers)
@@ -176,4 +195,5 @@ def draw_distributions(bests: Sequence[Best]) -> Drawing:
         f"run with the highest mean over {SELECTION_GAMES} other games (seed {SELECTION_SEED}): "
         f"the seeds that choose are not those that report. Chosen from {chosen}."
     )
-    return Drawing(name, title, caption, figure, (Table(name, title, columns, rows),))
+    paper = best_policies_in_paper([best.group for best in bests])
+    return Drawing(name, title, caption, figure, (Table(name, title, columns, rows),), paper)

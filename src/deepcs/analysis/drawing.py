@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
+from deepcs.analysis.paper_figures import OURS
 from deepcs.analysis.tables import Table
 
 
@@ -22,3 +23,5 @@ class Drawing:
     figure: Figure
     data: tuple[Table, ...]
     """every number that is drawn"""
+    paper: str = OURS
+    """a sentence: which of the paper's figures it is made after, if any"""

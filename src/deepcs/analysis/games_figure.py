@@ -1,4 +1,4 @@
-"""The paper's ten other games side by side, with what pseudo-counts reached as reference lines."""
+"""The paper's ten additional games side by side, with what pseudo-counts reached as lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from matplotlib.lines import Line2D
 from deepcs.analysis.curve_figures import BAND_COLUMNS, LINES, STEP, draw_bands
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, Results, common_grid, counted
+from deepcs.analysis.paper_figures import OTHER_GAMES, after
 from deepcs.analysis.published import METHODS, TEN_GAMES, Score, published
+from deepcs.analysis.reference_lines import (
+    DASH_DOTTED,
+    DASHED,
+    DOTTED,
+    Reference,
+    draw_lines,
+    label_beside,
+)
 from deepcs.analysis.statistics import bands
 from deepcs.analysis.style import (
     FAINT,
@@ -26,10 +35,10 @@ from deepcs.analysis.style import (
 from deepcs.analysis.tables import Cell, Column, Table, words
 
 ACROSS = 3
-FAR = 2.0  # a reference more than this many times above what was reached is named, not drawn
-APART = 0.11  # of a panel's height, from one label to the next
-REFERENCES: dict[str, Any] = {"PC": (0, (4, 2)), "PCn": (0, (1.2, 1.2))}
-"""published methods that are drawn, and their dashes"""
+OURS = " (not in the paper)"
+BEST = "best run"
+DASHES: dict[str, Any] = {"PC": DASHED, "PCn": DOTTED, BEST: DASH_DOTTED}
+LEGEND = {"PC": "PC, published", "PCn": "PCn, published", BEST: "the paper's best run"}
 
 
 def games_figure(results: Results) -> Iterator[Drawing]:
@@ -48,11 +57,14 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
     """A panel a game: score curves, and dashed lines at the published scores."""
     down = -(-len(games) // ACROSS)
     figure = new_figure(0.65 + 1.8 * down)
-    looks = {group.look.label: group.look for groups in games.values() for group in groups}
+    found = {group.look.label: group for groups in games.values() for group in groups}
     lines: list[tuple[str, str, Any, float]] = [
-        (look.label, look.colour, look.line, 1.8) for look in looks.values()
+        (label + OURS * (group.config.treatment == "a2c"), group.look.colour, group.look.line, 1.8)
+        for label, group in found.items()
     ]
-    lines += [(f"{name}, published", FAINT, dash, 1.0) for name, dash in REFERENCES.items()]
+    references = {world: _references(world) for world in games}
+    drawn = {reference.label for each in references.values() for reference in each}
+    lines += [(LEGEND[name], FAINT, dash, 1.0) for name, dash in DASHES.items() if name in drawn]
     legend_above(
         figure,
         [
@@ -65,28 +77,40 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
     scores: list[list[Cell]] = []
     for axes, (world, groups) in zip(panels, games.items(), strict=False):
         curves += _draw_game(axes, world, groups)
-        row = published(world)
-        references = {"PC": row.pc, "PCn": row.pcn}
-        draw_references(axes, references)
-        scores += [[world, name, score.points] for name, score in references.items()]
+        label_beside(axes, draw_lines(axes, references[world]))
+        scores += [[world, each.label, each.score.points] for each in references[world]]
     for axes in panels[len(games) :]:
         axes.set_visible(False)
     for axes in panels[: len(games)][-ACROSS:]:
         axes.set_xlabel("training steps")
-    name, title = "other-games", "The other games"
+    name, title = "other-games", "The paper's ten additional games"
     frames = {method.label: short(method.frames) for method in METHODS}
     caption = (
         f"Game score. {LINES} Dashed and dotted grey lines: the published scores of pseudo-counts "
-        f"(PC, {frames['PC']} frames) and of their successor (PCn, {frames['PCn']} frames); one "
-        "far above what was reached here is only named, with an arrow."
+        f"(PC, {frames['PC']} frames) and of their successor (PCn, {frames['PCn']} frames)"
+        + (", and the paper's best single run where it names one" if BEST in drawn else "")
+        + "; one far above what was reached here is only named, with an arrow."
     )
+    if any(group.config.treatment == "a2c" for group in found.values()):
+        caption += " A2C on these games is ours: the paper has DeepCS, PC and PCn."
     columns = words("game"), words("group"), STEP, Column("n"), *BAND_COLUMNS
     published_columns = words("game"), words("method"), Column("score")
     data = (
         Table(name, title, columns, curves),
         Table(f"{name}-published", title, published_columns, scores),
     )
-    return Drawing(name, title, caption, figure, data)
+    return Drawing(name, title, caption, figure, data, after(OTHER_GAMES))
+
+
+def _references(world: str) -> list[Reference]:
+    """What is published about one of the ten games and drawn beside ours."""
+    row = published(world)
+    if row is None:
+        return []
+    scores = {"PC": row.pc, "PCn": row.pcn}
+    if row.best is not None:
+        scores[BEST] = Score(row.best.points)
+    return [Reference(name, score, DASHES[name]) for name, score in scores.items()]
 
 
 def _draw_game(axes: Axes, world: str, groups: Sequence[Group]) -> list[list[Cell]]:
@@ -109,21 +133,3 @@ def _draw_game(axes: Axes, world: str, groups: Sequence[Group]) -> list[list[Cel
     n = ", ".join(f"{group.label} {counted(len(group.runs), group.planned)}" for group in groups)
     axes.text(0, 1.02, n, transform=axes.transAxes, color=FAINT, va="bottom")
     return rows
-
-
-def draw_references(axes: Axes, references: dict[str, Score]) -> None:
-    """A line at each published score, named at its right end, without labels over each other."""
-    low, high = axes.get_ylim()
-    near = [score.points for score in references.values() if score.points <= max(high, 0) * FAR]
-    low, high = min([low, *near]), max([high, *(1.05 * points for points in near)])
-    axes.set_ylim(low, high)
-    below = 1.0 + APART
-    for name, score in sorted(references.items(), key=lambda item: -item[1].points):
-        text = f"{name} {'~' if score.approximate else ''}{score.points:,}"
-        if score.points in near:
-            dash = REFERENCES[name]
-            axes.axhline(score.points, color=FAINT, linewidth=1, linestyle=dash, zorder=1.5)
-            below = min((score.points - low) / (high - low), below - APART)
-        else:
-            text, below = f"{text} ↑", below - APART
-        axes.text(1.02, below, text, color=FAINT, va="center", transform=axes.transAxes)

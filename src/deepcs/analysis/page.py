@@ -33,6 +33,7 @@ figure { margin: 0 0 2.5rem; max-width: 60rem; }
 figure img { display: block; width: 100%; height: auto; }
 figcaption, .note { color: var(--faint); font-size: .875rem; max-width: 54rem; }
 figcaption { margin-top: .6rem; }
+.paper { color: var(--faint); font-size: .875rem; margin: -.25rem 0 .6rem; }
 .files { white-space: nowrap; }
 .scroll { overflow-x: auto; margin-top: 1.5rem; }
 table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums; }
@@ -83,6 +84,7 @@ def figure_html(drawing: Drawing, folder: Path) -> str:
     title = html.escape(drawing.title)
     return (
         f'<figure id="{html.escape(drawing.name)}"><h3>{title}</h3>'
+        f'<p class="paper">{html.escape(drawing.paper)}</p>'
         f'<img alt="{title}" style="max-width: {min(100 * width, 100):.0f}%" '
         f'src="data:image/{kind};base64,{picture}">'
         f'<figcaption>{html.escape(drawing.caption)} <span class="files">{links}</span>'
@@ -99,12 +101,14 @@ def table_html(table: Table) -> str:
     return f'{to_html(table)}<p class="note files">{links}</p>'
 
 
-def videos_html(videos: Sequence[tuple[str, str]]) -> str:
-    """Players of (what it shows, path from the page)."""
+def videos_html(videos: Sequence[tuple[str, str | None]]) -> str:
+    """Players of (what it shows, path from the page); without a path, only what is said."""
     players = "".join(
         f'<figure><video controls preload="metadata" src="{html.escape(path)}"></video>'
         f'<figcaption>{html.escape(what)} <a href="{html.escape(path)}">MP4</a></figcaption>'
         "</figure>"
+        if path is not None
+        else f"<figure><figcaption>{html.escape(what)}</figcaption></figure>"
         for what, path in videos
     )
     return f'<div class="filmed"><h3>Videos</h3><div class="videos">{players}</div></div>'

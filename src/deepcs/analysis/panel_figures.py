@@ -13,6 +13,7 @@ from matplotlib.colors import Normalize
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group
 from deepcs.analysis.map_figures import PYRAMID, draw_map, extent_of
+from deepcs.analysis.paper_figures import GRID, after
 from deepcs.analysis.style import WIDTH, file_name, new_figure, spaced, styled
 from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.explorer import Explorer
@@ -27,10 +28,8 @@ from deepcs.runs.folder import room_text
 from deepcs.runs.trained import TrainedAgent
 
 MAX_STEPS = 4_500  # five minutes of play
-FRAMES = 4  # raw ones to a step
 PANEL = 1.65  # inches: the height of a game's picture
 MAP_SHARE = 2.25  # of that, the width of the map
-STRIP = (0.0, 0.25, 0.5, 0.75, 1.0)  # moments of the strip, as shares of the tiles touched
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,10 @@ class Played:
     actions: list[int]
     new_tiles: list[int]
     """steps after which a tile had been touched for the first time; the start tile's is 0"""
+    scores: list[float]
+    """the score so far after each step, the start's first"""
+    on_board: list[int]
+    """steps after which the player stood on a tile"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,17 +60,22 @@ class Moment:
     """each tile touched so far, once"""
 
 
-def play(agent: TrainedAgent, seed: int = EVALUATION_SEED) -> Played:
-    """One game, unseen."""
-    played = Played(seed, [], [])
+def play(agent: TrainedAgent, seed: int = EVALUATION_SEED, max_steps: int | None = None) -> Played:
+    """One game, unseen; cut off after MAX_STEPS if not said otherwise."""
+    limit = MAX_STEPS if max_steps is None else max_steps
+    played = Played(seed, [], [], [], [])
     rng = np.random.default_rng(seed)
     touched: set[Tile] = set()
-    for step, (env, observation, _, over) in enumerate(_steps(agent, seed, played.actions)):
-        here = _explorer(env).grid.here
+    for step, (env, observation, score, over) in enumerate(_steps(agent, seed, played.actions)):
+        explorer = _explorer(env)
+        here = explorer.grid.here
+        played.scores.append(score)
+        if explorer.position is not None:
+            played.on_board.append(step)
         if here is not None and here not in touched:
             touched.add(here)
             played.new_tiles.append(step)
-        if not over and step < MAX_STEPS:
+        if not over and step < limit:
             played.actions.append(int(agent.act(observation[None], rng)[0]))
     return played
 
@@ -130,8 +138,8 @@ def draw_panel(group: Group, agent: TrainedAgent, played: Played) -> Drawing:
         shares = [width / height, columns / rows, MAP_SHARE][: 2 + has_map]
         figure = new_figure(0.35 + PANEL, 0.15 * len(shares) + PANEL * sum(shares))
         axes = list(figure.subplots(1, len(shares), width_ratios=shares))
-    _show(axes[0], moment.picture, "The game")
-    _show(axes[1], moment.plane, "The curiosity grid")
+    show(axes[0], moment.picture, "The game")
+    show(axes[1], moment.plane, "The curiosity grid")
     if has_map:
         draw_touched(axes[2], group, moment.touched)
         axes[2].set_title("The map")
@@ -146,11 +154,15 @@ def draw_panel(group: Group, agent: TrainedAgent, played: Played) -> Drawing:
         + " The map shows every tile touched in this game, room by room."
         * has_map
     )
-    table = _touched_table(name, title, [moment])
-    return Drawing(name, title, caption, figure, (table,))
+    if has_map:
+        paper = after(GRID, "whose map is an illustration; this one is drawn from the game")
+    else:
+        paper = f"Ours: the paper's {GRID} shows Montezuma's Revenge."
+    table = touched_table(name, title, [moment])
+    return Drawing(name, title, caption, figure, (table,), paper)
 
 
-def _show(axes: Axes, picture: np.ndarray, title: str) -> None:
+def show(axes: Axes, picture: np.ndarray, title: str) -> None:
     axes.imshow(picture, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
     axes.set_title(title)
     axes.set_xticks([])
@@ -166,30 +178,7 @@ def draw_touched(axes: Axes, group: Group, touched: Counter[Tile]) -> None:
     axes.set_aspect("equal")
 
 
-@styled
-def draw_filling(group: Group, agent: TrainedAgent, played: Played) -> Drawing:
-    """How the grid fills in one game: screens above, the network's planes below."""
-    last = len(played.new_tiles) - 1
-    steps = sorted({played.new_tiles[round(share * last)] for share in STRIP})
-    moments = look_at(agent, played, steps)
-    figure = new_figure(3.6, WIDTH)
-    panels = figure.subplots(2, len(moments), squeeze=False, height_ratios=[210 / 160, 1])
-    extent = extent_of(group, moments[-1].touched)
-    tiles = (len(extent.rows) - 1) * (len(extent.columns) - 1)
-    for (above, below), moment in zip(panels.T, moments, strict=True):
-        _show(above, moment.picture, f"frame {FRAMES * moment.step:,}")
-        _show(below, moment.plane, "")
-        below.set_xlabel(f"{moment.touched.total()} of {tiles} tiles\nscore {moment.score:g}")
-    name, title = f"{file_name(group.world)}-filling", f"{spaced(group.world)}: the grid fills"
-    caption = (
-        f"One game of {group.label} after {agent.step:,} training steps: its start, and when a "
-        "quarter, half, three quarters and all of the tiles that it reaches are touched. Above the "
-        "game, touched tiles tinted; below the curiosity grid as the network sees it."
-    )
-    return Drawing(name, title, caption, figure, (_touched_table(name, title, moments),))
-
-
-def _touched_table(name: str, title: str, moments: Sequence[Moment]) -> Table:
+def touched_table(name: str, title: str, moments: Sequence[Moment]) -> Table:
     rows: list[list[Cell]] = [
         [moment.step, moment.score, room_text(room), row, column]
         for moment in moments

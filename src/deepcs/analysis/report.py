@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from deepcs.analysis.agent_rooms import agent_room_figures
 from deepcs.analysis.curve_figures import curve_figures
 from deepcs.analysis.distributions import (
     Best,
@@ -18,6 +19,7 @@ from deepcs.analysis.distributions import (
     newest_policy,
 )
 from deepcs.analysis.drawing import Drawing
+from deepcs.analysis.filling_figure import draw_filling, play_best
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Group, Results, collect, counted
 from deepcs.analysis.map_figures import map_figures
@@ -30,16 +32,17 @@ from deepcs.analysis.page import (
     table_html,
     videos_html,
 )
-from deepcs.analysis.panel_figures import draw_filling, draw_panel, play
+from deepcs.analysis.panel_figures import draw_panel, play
+from deepcs.analysis.paper_table import published_table
+from deepcs.analysis.published import METHODS, published
 from deepcs.analysis.result_tables import (
     cost_table,
     differences_table,
     games_table,
-    published_table,
     scores_table,
 )
 from deepcs.analysis.settings_tables import settings_tables, versions_table
-from deepcs.analysis.style import save_figure, spaced
+from deepcs.analysis.style import save_figure, short, spaced
 from deepcs.analysis.sweep_figures import sweep_figures
 from deepcs.analysis.tables import Table, number_text, save_table, to_csv
 from deepcs.curiosity.games import find_game
@@ -112,7 +115,7 @@ class Report:
         summary.parts += self._tables(
             [scores_table(results), *differences_table(results), *published_table(results)]
         )
-        others = Section("other-games", "The other games")
+        others = Section("other-games", "The ten additional games")
         others.parts += [self._figure(drawing) for drawing in games_figure(results)]
         worlds = [self._world(world) for world in results.worlds]
         settings = Section("settings", "Settings")
@@ -152,6 +155,7 @@ class Report:
         drawings = itertools.chain(
             curve_figures(groups),
             sweep_figures(everyone),
+            agent_room_figures(groups, bests),
             map_figures(groups),
             [draw_distributions(bests)] if bests else [],
             self._pictures(groups, bests),
@@ -177,19 +181,22 @@ class Report:
             agent = load_agent(run.path, newest_policy(run)[0])
         except CheckpointError:
             return
-        played = play(agent)
-        yield draw_panel(group, agent, played)
+        yield draw_panel(group, agent, play(agent))
         if group.world == "Seaquest":
-            yield draw_filling(group, agent, played)
+            yield draw_filling(group, agent, play_best(agent))
 
-    def _video(self, best: Best) -> tuple[str, str]:
-        """A film of the best run, made once; what it shows and where it is."""
+    def _video(self, best: Best) -> tuple[str, str | None]:
+        """A film of the best run, made once: what it shows, and where it is if it was made."""
         path = self.folder / "videos" / f"{best.key}.mp4"
+        what = f"{best.group.label}, best run, after {best.step:,} steps."
         if not path.is_file():
             self._say(f"Filming {best.run.name} ...")
-            record(load_agent(best.run.path, best.step), path, max_steps=VIDEO_STEPS)
+            agent = load_agent(best.run.path, best.step)
+            try:
+                record(agent, path, max_steps=VIDEO_STEPS)
+            except ValueError as error:  # a world of one's own need not have a picture
+                return f"{what} No video: {error}", None
         self._written.add(path)
-        what = f"{best.group.label}, best run, after {best.step:,} steps."
         return what, f"videos/{path.name}"
 
     def _figure(self, drawing: Drawing) -> str:
@@ -217,7 +224,7 @@ def _findings(results: Results) -> Iterator[str]:
     """DeepCS against plain A2C at the end of the runs, a sentence a world and agent."""
     for world in results.worlds:
         found = {(group.config.treatment, group.config.agent): group for group in results.of(world)}
-        for agent in ("a2c", "acktr"):
+        for agent in dict.fromkeys(agent for _, agent in found):
             pair = [found.get((treatment, agent)) for treatment in ("deepcs", "a2c")]
             medians = []
             for group in pair:
@@ -226,4 +233,15 @@ def _findings(results: Results) -> Iterator[str]:
                     median = number_text(float(np.median(group.final_scores())))
                     medians.append(f"{group.label} {median} ({n})")
             if len(medians) == 2:
-                yield f"{spaced(world)}: median score at the end {' against '.join(medians)}."
+                line = f"{spaced(world)}: median score at the end {' against '.join(medians)}."
+                yield line + _paper_has(world) * (agent == "a2c")
+
+
+def _paper_has(world: str) -> str:
+    """The paper's scores of DeepCS in this world, as a sentence to be appended."""
+    row = published(world)
+    if row is None:
+        return ""
+    best = f", best run {number_text(row.best.points)} (on {row.best.agent})" if row.best else ""
+    steps = short(METHODS[-1].frames / 4)
+    return f" The paper's DeepCS: {number_text(row.deepcs.points)}{best}, after {steps} steps."

@@ -1,4 +1,4 @@
-"""The tables of a report: scores at the end of the runs, and the paper's Table 1 with ours."""
+"""The tables of a report: scores at the end of the runs and their differences, games, cost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from deepcs.analysis.groups import Group, Results, tally
-from deepcs.analysis.published import METHODS, TABLE
+from deepcs.analysis.paper_figures import POSITIONS
+from deepcs.analysis.paper_table import other_bytes
+from deepcs.analysis.published import published
 from deepcs.analysis.scores import FINAL_WINDOW, human_normalised
 from deepcs.analysis.statistics import bootstrap_interval, compare, holm, interquartile_mean
 from deepcs.analysis.style import short, spaced
@@ -16,17 +18,13 @@ from deepcs.analysis.tables import (
     Column,
     Table,
     count_text,
-    number_text,
     probability_text,
     share_text,
     words,
 )
 from deepcs.curiosity.games import find_game
 
-FRAMES = 4  # raw ones to a step
 BOOTSTRAP_SEED = 0
-PAPER = METHODS[-1]
-OTHER_BUDGET, RAM = "†", "‡"
 
 
 def scores_table(results: Results) -> Table:
@@ -43,9 +41,10 @@ def scores_table(results: Results) -> Table:
         "only finished runs count. IQM: interquartile mean, with a 95 % bootstrap interval over "
         "runs. human: the median where random play is 0 % and a human 100 %."
     )
+    note += f" {other_bytes(results.worlds)}"
     rows = [_scores(group) for group in groups]
     strong = frozenset(np.flatnonzero(ours).tolist())
-    return Table("scores", "Scores at the end", columns, rows, note, strong)
+    return Table("scores", "Scores at the end", columns, rows, note.strip(), strong)
 
 
 def differences_table(results: Results) -> Iterator[Table]:
@@ -96,7 +95,7 @@ def _scores(group: Group) -> list[Cell]:
     least, low, median, high, most = (float(q) for q in np.percentile(scores, (0, 25, 50, 75, 100)))
     interval = bootstrap_interval(scores, middle_mean, seed=BOOTSTRAP_SEED)
     human = None
-    if find_game(group.world) is not None:
+    if published(group.world) is not None:
         human = float(human_normalised(np.array(median), group.world))
     middle = float(interquartile_mean(scores))
     steps = group.config.steps
@@ -109,60 +108,11 @@ def middle_mean(scores: np.ndarray) -> float:
     return float(np.sort(scores)[cut : len(scores) - cut].mean())
 
 
-def published_table(results: Results) -> Iterator[Table]:
-    """The paper's Table 1 with a column of ours, if the study has any of its games."""
-    ours = {
-        group.world: group
-        for group in results.groups
-        if (group.config.treatment, group.config.agent, group.variant) == ("deepcs", "a2c", "")
-        and find_game(group.world) is not None
-        and len(group.final_scores())
-    }
-    if not ours:
-        return
-    rows: list[list[Cell]] = [["frames", *(short(m.frames) for m in METHODS), None, None, None]]
-    for row in TABLE:
-        cells: list[Cell] = [
-            row.label,
-            *(
-                None if score is None else f"{'~' * score.approximate}{number_text(score.points)}"
-                for score in row.scores
-            ),
-        ]
-        group = ours.get(row.game)
-        if group is None:
-            rows.append([*cells, None, None, None])
-            continue
-        scores, frames = group.final_scores(), FRAMES * group.config.steps
-        mark = OTHER_BUDGET if frames != PAPER.frames else ""
-        n = tally(len(scores), group.planned)
-        rows.append([*cells, float(np.median(scores)), f"{short(frames)}{mark}", n])
-    columns = (
-        words("game"),
-        *(Column(f"{m.label}{RAM if m is PAPER else ''}") for m in METHODS),
-        *(Column(f"ours{RAM}"), Column("our frames"), words("our runs")),
-    )
-    others = any(FRAMES * group.config.steps != PAPER.frames for group in ours.values())
-    note = (
-        f"Published scores as in the paper (~: read off a training curve); ours: DeepCS on A2C, "
-        f"median over runs at the end. {RAM} Knows the player's position from the game's RAM, "
-        "which the others do not."
-    )
-    if others:
-        note += (
-            f" {OTHER_BUDGET} Another budget than the paper's {short(PAPER.frames)} frames: not "
-            "comparable as it stands."
-        )
-    yield Table("table-1", "The paper's Table 1, with ours beside it", columns, rows, note)
-
-
 def games_table(results: Results) -> Iterator[Table]:
     """Where the player stands in RAM, tiles, rooms and weights of the study's games."""
     rows: list[list[Cell]] = []
-    for world in results.worlds:
-        facts = find_game(world)
-        if facts is None:
-            continue
+    games = {world: facts for world in results.worlds if (facts := find_game(world)) is not None}
+    for world, facts in games.items():
         groups = [group for group in results.groups if group.world == world]
         tiles = sorted({group.config.tile or facts.tile for group in groups})
         weights = sorted({str(group.config.weight) for group in groups})
@@ -170,8 +120,7 @@ def games_table(results: Results) -> Iterator[Table]:
         rows.append(
             [
                 spaced(world),
-                None if facts.x is None else f"0x{facts.x:02X}{extra}",
-                f"0x{facts.y:02X}{extra}",
+                *(None if a is None else f"0x{a:02X}{extra}" for a in (facts.x, facts.y)),
                 facts.room_is,
                 f"{facts.bounds.width}×{facts.bounds.height}",
                 ", ".join(map(str, tiles)),
@@ -182,10 +131,12 @@ def games_table(results: Results) -> Iterator[Table]:
         names = ("game", "X", "Y", "room or level", "grid", "tile", "β")
         note = (
             "X, Y: RAM addresses of the player's position (+n: plus its place in a table of "
-            "sprites). Grid and tile in RAM units. β: the game reward's share; equal: clip(R + I)."
+            "sprites). Grid and tile in RAM units. β: the game reward's share; equal: clip(R + I). "
+            f"The paper has {POSITIONS}. {other_bytes([*games])}"
         )
         columns = tuple(words(name) for name in names)
-        yield Table("games", "Positions, rooms, tiles and weights", columns, rows, note)
+        title = "Positions, rooms, tiles and weights"
+        yield Table("games", title, columns, rows, note.strip())
 
 
 def cost_table(results: Results) -> Table:

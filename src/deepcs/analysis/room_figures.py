@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -12,6 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, counted, named
+from deepcs.analysis.paper_figures import ROOMS, RUNS, WEST_RUNS
 from deepcs.analysis.style import FAINT, HEAT, INK, legend_above, new_figure, styled
 from deepcs.analysis.tables import Cell, Column, Table, share_text, words
 from deepcs.film import pyramid
@@ -103,28 +105,40 @@ def draw_rooms(groups: Sequence[Group]) -> Drawing:
         f"(right); white rooms were never entered. Most rooms in a single game: {most}."
     )
     title = "Montezuma's Revenge: explored rooms"
-    return Drawing("montezumarevenge-rooms", title, caption, figure, (table,))
+    paper = f"Ours: the paper's {ROOMS} shows two agents; this all runs and games."
+    return Drawing("montezumarevenge-rooms", title, caption, figure, (table,), paper)
 
 
 def draw_pyramid(axes: Axes, shares: dict[int, float]) -> None:
     """Rooms as boxes coloured by a share from 0 to 1, which stands in them in per cent."""
     colours = matplotlib.colormaps[HEAT]
+    texts = {r: f"{100 * s:.0f}" if s >= 0.005 else "<1" for r, s in shares.items() if s}
+    draw_boxes(
+        axes,
+        {room: colours(share) if share else "white" for room, share in shares.items()},
+        texts,
+        {room: "white" if share > 0.6 else INK for room, share in shares.items()},
+    )
+
+
+def draw_boxes(
+    axes: Axes, fills: Mapping[int, Any], texts: Mapping[int, str], inks: Mapping[int, str]
+) -> None:
+    """The pyramid, the first room outlined: colours of the rooms, and what stands in which."""
     for room, (row, column) in pyramid.PLACES.items():
-        share = shares[room]
         box = Rectangle(
             (column + GAP / 2, row + GAP / 2),
             *(1 - GAP, 1 - GAP),
-            facecolor=colours(share) if share else "white",
+            facecolor=fills[room],
             edgecolor=INK if room == START else "#bbbbbb",
             linewidth=1.6 if room == START else 0.6,
             label=str(room),
             zorder=2 if room == START else 1,
         )
         axes.add_patch(box)
-        if share:
-            text = f"{100 * share:.0f}" if share >= 0.005 else "<1"
-            colour = "white" if share > 0.6 else INK
-            axes.text(column + 0.5, row + 0.52, text, color=colour, ha="center", va="center")
+        if room in texts:
+            place = column + 0.5, row + 0.52
+            axes.text(*place, texts[room], color=inks[room], ha="center", va="center", zorder=3)
     axes.set_xlim(0, pyramid.COLUMNS)
     axes.set_ylim(pyramid.ROWS, 0)
     axes.set_aspect(0.72)
@@ -168,4 +182,5 @@ def draw_ways_out(groups: Sequence[Group]) -> Drawing:
         "its leaving games take (numbers are runs), and by the share of all games in training."
     )
     title = "Montezuma's Revenge: the way out of the first room"
-    return Drawing("montezumarevenge-ways-out", title, caption, figure, (table,))
+    paper = f"Ours: the caption of the paper's {ROOMS} has {WEST_RUNS} of {RUNS} runs go west."
+    return Drawing("montezumarevenge-ways-out", title, caption, figure, (table,), paper)

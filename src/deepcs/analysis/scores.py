@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deepcs.analysis.published import published
+from deepcs.analysis.published import TABLE, published
 
 FINAL_WINDOW = 0.02  # the last part of a run that its final score is the mean of
-FIRST_ROOM = 400  # points that leaving Montezuma's first room takes (the paper's S4)
+FIRST_ROOM = 400  # points that leaving Montezuma's first room takes (supplement, section S4)
 
 
 def final_score(steps: np.ndarray, scores: np.ndarray, window: float = FINAL_WINDOW) -> float:
@@ -36,14 +36,20 @@ def final_score(steps: np.ndarray, scores: np.ndarray, window: float = FINAL_WIN
 def reached(scores: Iterable[np.ndarray], threshold: float = FIRST_ROOM) -> np.ndarray:
     """Which runs ever scored `threshold` points, bool (runs,), from an array (rows,) a run.
 
-    The paper's S4 removes the others: runs that score less "over all of training". Its data are
-    the training curves; given the scores of single games, one good game of one actor suffices.
+    Section S4 of the paper's supplement removes the others: runs that score less "over all of
+    training". Its data are the training curves; given the scores of single games, one good game
+    of one actor suffices.
     """
     return np.array([bool(np.any(run >= threshold)) for run in scores], bool)
 
 
 def human_normalised(scores: np.ndarray, game: str) -> np.ndarray:
-    """Scores of a game, any shape, on the scale where random play is 0 and the human 1."""
+    """Scores of a published game, any shape, where random play is 0 and the human 1."""
     anchors = published(game)
+    if anchors is None:
+        raise ValueError(
+            f"Got game {game!r}, of which no human score is published here; give one of "
+            f"{', '.join(row.game for row in TABLE)}."
+        )
     scaled: np.ndarray = (scores - anchors.random) / (anchors.human - anchors.random)
     return scaled

@@ -89,8 +89,16 @@ def look(treatment: str, agent: str) -> Look:
     known = _LOOKS.get((treatment, agent))
     if known is not None:
         return known
-    base = _LOOKS[treatment, "a2c"]
-    return Look(f"{base.label}, {agent.upper()}", base.colour, "--")
+    base = _LOOKS.get((treatment, "a2c"))
+    if base is None:
+        base = Look(treatment.replace("-", " ").capitalize(), FAINT)
+    label = base.label if agent == "a2c" else f"{base.label}, {agent_name(agent)}"
+    return Look(label, base.colour, "--")
+
+
+def agent_name(agent: str) -> str:
+    """A learner's name as people write it: A2C, or the class of one's own."""
+    return agent.rpartition(":")[2] if ":" in agent else agent.upper()
 
 
 def spaced(world: str) -> str:

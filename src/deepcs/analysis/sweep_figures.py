@@ -10,6 +10,7 @@ import numpy as np
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, counted
+from deepcs.analysis.paper_figures import OURS
 from deepcs.analysis.style import (
     FAINT,
     INK,
@@ -158,4 +159,7 @@ def draw_sweep(axis: str, points: Sequence[Swept]) -> Drawing:
         "Score at the end of each finished run (dots), their median (joined) and quartiles "
         f"(bars). {n}."
     )
-    return Drawing(name, title, caption, figure, (Table(name, title, columns, rows),))
+    paper = OURS
+    if axis == "weight" and world == "MontezumaRevenge":
+        paper = "Ours: the paper tells of a coarse sweep of β (Methods) and shows none of it."
+    return Drawing(name, title, caption, figure, (Table(name, title, columns, rows),), paper)

@@ -38,6 +38,7 @@ _LATEX = {
     "γ": r"$\gamma$",
     "†": r"\dag{}",
     "‡": r"\ddag{}",
+    "§": r"\S{}",
     "·": r"$\cdot$",
     "→": r"$\rightarrow$",
 }

@@ -184,7 +184,10 @@ class Camera:
         return self._composition.draw(self._look(tally, info))
 
     def _look(self, tally: Tally, info: dict[str, Any]) -> Scene:
-        picture = self._env.render()
+        try:
+            picture = self._env.render()
+        except NotImplementedError:  # what Gymnasium's own render() raises
+            picture = None
         if not isinstance(picture, np.ndarray) or picture.ndim != 3:
             raise ValueError(
                 f"{type(self._env.unwrapped).__name__} shows no picture; let its factory take "
