@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from deepcs.runs.folder import CURVE_COLUMNS, GAMES_COLUMNS, RunFolder, Segment
+from deepcs.runs.folder import curve_columns("a2c"), GAMES_COLUMNS, RunFolder, Segment
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.study import read_study
@@ -84,7 +84,7 @@ def write_run(settings: Settings, path: Path, run: StudyRun, rng: np.random.Gene
     score = learns * 3500 * progress**0.5 * rng.lognormal(0, 0.2, settings.rows)
     intrinsic = 20 + learns * 60 * progress + rng.normal(0, 2, settings.rows)
     with (path / "curve.csv").open("w") as file:
-        file.write(",".join(CURVE_COLUMNS) + "\n")
+        file.write(",".join(curve_columns("a2c")) + "\n")
         for i in range(settings.rows):
             known = f"{score[i]},{intrinsic[i]}" if i > 2 else ","
             losses = "1.3862895524501802,0.3150989886780735,0.17404825820645783,0.3699177237496468"

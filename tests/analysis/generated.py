@@ -12,7 +12,7 @@ import numpy as np
 from deepcs.analysis.groups import Group, Results, collect, read_result
 from deepcs.curiosity.grid import Tile
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import CURVE_COLUMNS, GAMES_COLUMNS, RunFolder, Segment, VisitLog
+from deepcs.runs.folder import GAMES_COLUMNS, RunFolder, Segment, VisitLog, curve_columns
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.study import Study, read_study
@@ -47,10 +47,10 @@ def write_run(
     config = dataclasses.replace(config, device="cpu")
     path.mkdir(parents=True)
     RunFolder(path).write_config(config, [Segment(0, config.steps)])
-    curve = [",".join(CURVE_COLUMNS)]
+    curve = [",".join(curve_columns("a2c"))]
     for row, score in enumerate(scores, 1):
         known = f"{score},{2 * score}" if np.isfinite(score) else ","
-        curve.append(f"{row * config.steps // ROWS},{known},1,1,1,1,1,{row},100,{36 * row}")
+        curve.append(f"{row * config.steps // ROWS},{known},1,1,1,1,1,1,1,1,{row},100,{36 * row}")
     (path / "curve.csv").write_text("\n".join(curve) + "\n")
     games = [f"{i},0,0.0,1.0,2,100,{order}" for i, order in enumerate(orders)]
     (path / "games.csv").write_text("\n".join([",".join(GAMES_COLUMNS), *games]) + "\n")
