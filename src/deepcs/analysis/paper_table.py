@@ -41,7 +41,7 @@ def _best_runs() -> str:
                 f"{more})"
             )
     return (
-        "DeepCS, best run: the paper's best single runs, where the caption of its Table 1 names "
+        "Its best run: the paper's best single runs, where the caption of its Table 1 names "
         f"one (see also its {BEST_POLICIES}): {'; '.join(told)}."
     )
 
@@ -85,7 +85,7 @@ def published_table(results: Results) -> Iterator[Table]:
     columns = (
         words("game"),
         *(Column(f"{m.label}{RAM if m is PAPER else ''}") for m in METHODS),
-        *(Column(f"DeepCS, best run{RAM}"), Column(f"ours{RAM}"), Column(f"our best run{RAM}")),
+        *(Column(f"its best run{RAM}"), Column(f"ours{RAM}"), Column(f"our best run{RAM}")),
         *(Column("our frames"), words("our runs")),
     )
     others = any(FRAMES * group.config.steps != PAPER.frames for group in ours.values())

@@ -133,7 +133,7 @@ def games_table(results: Results) -> Iterator[Table]:
         note = (
             "X, Y: RAM addresses of the player's position (+n: plus its place in a table of "
             "sprites). Grid and tile in RAM units. β: the game reward's share; equal: clip(R + I). "
-            f"The paper has {POSITIONS}.\n{other_bytes([*games])}"
+            f"The paper's values: {POSITIONS}.\n{other_bytes([*games])}"
         )
         columns = tuple(words(name) for name in names)
         title = "Positions, rooms, tiles and weights"
