@@ -105,7 +105,7 @@ def test_rooms_are_filled_as_in_the_papers_figure_3_west_on_the_left(group: Grou
     assert "The paper's best agent explores 15 rooms, and 3 of its 25 runs go west." in (
         drawing.caption
     )
-    assert "DeepCS (n = 3): 2 ever went west, 1 mostly." in drawing.caption
+    assert "DeepCS (n = 3): 2 of the runs ever went west, 1 mostly." in drawing.caption
     entered = {row[3] for row in drawing.data[0].rows if row[1] == "The best agent" and row[5]}
     assert entered == {0, 1, 2, 6}
 

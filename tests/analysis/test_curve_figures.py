@@ -191,15 +191,15 @@ S3 = "Supporting Figure S3 (supplement, section S4)"
         (
             *(MR, ["deepcs", "a2c"], ["a2c", "acktr"]),
             {
-                "acktr-against-a2c": f"In the paper: {S2}, with DeepCS alone.",
-                "main-acktr": f"Ours: the paper has ACKTR with DeepCS alone, in {S2}.",
+                "acktr-against-a2c": f"In the paper: {S2}, for DeepCS; the rest is ours.",
+                "main-acktr": f"Ours: the paper has ACKTR for DeepCS only, in {S2}.",
                 "first-room": f"In the paper: {S3}.",
             },
         ),
         (SEAQUEST, ["deepcs"], ["a2c", "acktr"], {"acktr-against-a2c": "Ours: not in the paper."}),
         (
             *("Freeway", ["deepcs", "a2c"], ["a2c"]),
-            {"main": f"Ours: the paper shows this game's score in {S1}, and no A2C."},
+            {"main": f"Ours: the paper has this game's score in {S1}, without A2C."},
         ),
         ("KeyHallway", ["deepcs", "a2c"], ["a2c"], {"main": "Ours: not in the paper."}),
         ("KeyHallway", ["deepcs", "no-grid"], ["a2c"], {"controls": "Ours: not in the paper."}),

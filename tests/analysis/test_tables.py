@@ -33,6 +33,7 @@ from deepcs.analysis.tables import (
     escape_latex,
     number_text,
     probability_text,
+    share_text,
     to_csv,
     to_html,
     to_latex,
@@ -48,7 +49,7 @@ AWKWARD = Table(
     "50 % & more",
     (words("who_is"), Column("score"), Column("quartiles"), Column("p", probability_text)),
     [["a|b <i>", 1234.5678, (0.1, 2000.25), 1e-9], ["c\\d", None, (1.0, 2.0), float("nan")]],
-    "β ≥ 0.5 ~ #1",
+    "β ≥ 0.5 ~ #1\nAnd more.",
 )
 
 
@@ -66,8 +67,8 @@ def test_csv_has_all_digits_and_a_column_for_each_end_of_a_range() -> None:
 
 
 def test_markdown_keeps_its_columns_whatever_the_cells_hold() -> None:
-    title, _, header, rule, *rows, _, note = to_markdown(AWKWARD).splitlines()
-    assert (title, note) == ("**50 % & more**", "β ≥ 0.5 ~ #1")
+    title, _, header, rule, *rows, _, note, _, more = to_markdown(AWKWARD).splitlines()
+    assert (title, note, more) == ("**50 % & more**", "β ≥ 0.5 ~ #1", "And more.")
     assert [len(re.findall(r"(?<!\\)\|", line)) for line in (header, rule, *rows)] == [5] * 4
     assert rows[0] == r"| a\|b <i> | 1,235 | 0.1 to 2,000 | <0.0001 |"
     assert rows[1] == r"| c\\d | – | 1 to 2 | – |"
@@ -78,7 +79,7 @@ def test_latex_escapes_all_that_it_would_read_as_a_command() -> None:
     assert r"50 \% \& more." in latex
     assert r"who\_is" in latex
     assert r"c\textbackslash{}d" in latex
-    assert r"$\beta$ $\geq$ 0.5 \textasciitilde{} \#1" in latex
+    assert r"$\beta$ $\geq$ 0.5 \textasciitilde{} \#1 And more." in latex
     bare = re.sub(r"\\[&%$#_{}]|\\[a-z]+(\{\})?|\$[^$]*\$", "", latex)
     assert not set(bare) & set("%$#_~^")
     assert all(
@@ -97,12 +98,14 @@ def test_html_shows_what_is_meant_as_text_as_text() -> None:
     text = to_html(AWKWARD)
     assert "a|b &lt;i&gt;" in text
     assert "<i>" not in text
+    assert text.endswith('<p class="note">β ≥ 0.5 ~ #1</p><p class="note">And more.</p>')
 
 
 def test_numbers_for_people() -> None:
     assert [number_text(n) for n in (0, 33, 0.1234, 123.4, 12345.6, -186, float("nan"))] == [
         *("0", "33", "0.123", "123", "12,346", "−186", "–"),
     ]
+    assert [share_text(s) for s in (-0.001, 0.256, -0.5)] == ["0 %", "26 %", "−50 %"]
     assert [probability_text(p) for p in (0, 0.00123, 0.0499, 0.5, 1)] == [
         *("<0.0001", "0.0012", "0.05", "0.50", "1.00"),
     ]
@@ -163,12 +166,14 @@ def test_table_1_has_the_papers_best_single_runs_and_ours(tmp_path: Path) -> Non
     both = experiment("MontezumaRevenge", ["deepcs", "a2c"], 3, "agents = ['a2c', 'acktr']")
     (table,) = published_table(results_of(tmp_path, both, scores=scores))
     rows = {str(row["game"]).rstrip("§"): row for row in cells(table)}
-    best = {name: row["best run‡"] for name, row in rows.items() if row["best run‡"] is not None}
+    best = {
+        name: row["its best run‡"] for name, row in rows.items() if row["its best run‡"] is not None
+    }
     assert best == {"Amidar": "2,600", "MR": "6,600", "Seaquest": "80,000"}
     assert rows["MR"]["ours‡"] == 11  # the median of DeepCS on A2C, as the paper's 3,500 is
     assert rows["MR"]["our best run‡"] == 702  # on ACKTR, as the paper's 6,600 is
     assert "Montezuma's Revenge 6,600 (DeepCS on ACKTR" in table.note
-    assert "the caption of its Table 1 names 3" in table.note
+    assert "the caption of its Table 1 names one" in table.note
 
 
 def test_table_1_says_which_games_reward_other_bytes_than_the_papers(tmp_path: Path) -> None:

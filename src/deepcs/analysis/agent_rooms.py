@@ -152,8 +152,10 @@ def _west_runs(group: Group) -> str:
     ever = sum(
         any(way_out(numbers(order)) == "west" for order in run.room_orders) for run in group.runs
     )
+    if not ever:
+        return "no run ever went west."
     mostly = explored(group).run_ways["west"]
-    return f"{ever} ever went west, {mostly} mostly."
+    return f"{ever} of the runs ever went west, {mostly} mostly."
 
 
 def _west_words(group: Group, west: AgentRooms | None) -> str:

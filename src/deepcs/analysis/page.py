@@ -33,6 +33,7 @@ figure { margin: 0 0 2.5rem; max-width: 60rem; }
 figure img { display: block; width: 100%; height: auto; }
 figcaption, .note { color: var(--faint); font-size: .875rem; max-width: 54rem; }
 figcaption { margin-top: .6rem; }
+.note { margin: .4rem 0; }
 .paper { color: var(--faint); font-size: .875rem; margin: -.25rem 0 .6rem; }
 .files { white-space: nowrap; }
 .scroll { overflow-x: auto; margin-top: 1.5rem; }

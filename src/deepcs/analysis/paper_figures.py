@@ -28,6 +28,7 @@ FIGURE_5 = {"MontezumaRevenge": "left", "Seaquest": "right"}
 RESET_TREATMENTS = ("never-reset", "life-reset")
 
 OURS = "Ours: not in the paper."
+DEEPCS_ALONE = "for DeepCS; the rest is ours"
 SATURATION_FRAMES = 700  # after which Figure 4 has the grid nearly full
 SATURATION_SCORE = 76_000  # that Figure 4 ends with
 BEST_ROOMS = 15  # that the best agent of Figure 3 explores
@@ -47,7 +48,7 @@ def main_in_paper(groups: Sequence[Group]) -> str:
     """What the paper has of DeepCS and A2C in this world."""
     first = groups[0]
     if (first.world, first.config.agent) == ("MontezumaRevenge", "acktr"):
-        return f"Ours: the paper has ACKTR with DeepCS alone, in {ACKTR}."
+        return f"Ours: the paper has ACKTR for DeepCS only, in {ACKTR}."
     if first.config.agent != "a2c":
         return OURS
     if first.world in FIGURE_2:
@@ -57,7 +58,7 @@ def main_in_paper(groups: Sequence[Group]) -> str:
         lacks = "".join(f", here without {label}" for label in missing.values())
         return after(CURVES, FIGURE_2[first.world] + lacks)
     if first.world in TEN_GAMES:
-        return f"Ours: the paper shows this game's score in {OTHER_GAMES}, and no A2C."
+        return f"Ours: the paper has this game's score in {OTHER_GAMES}, without A2C."
     return OURS
 
 
@@ -84,7 +85,7 @@ def agents_in_paper(groups: Sequence[Group]) -> str:
         return OURS
     if "deepcs" not in treatments:
         return OURS
-    return after(ACKTR, "with DeepCS alone" if len(treatments) > 1 else "")
+    return after(ACKTR, DEEPCS_ALONE if len(treatments) > 1 else "")
 
 
 def best_policies_in_paper(groups: Sequence[Group]) -> str:
@@ -93,4 +94,4 @@ def best_policies_in_paper(groups: Sequence[Group]) -> str:
     ours = [group.config.treatment == "deepcs" for group in groups]
     if published(first.world) is None or not any(ours):
         return OURS
-    return after(BEST_POLICIES, "" if all(ours) else "with DeepCS alone")
+    return after(BEST_POLICIES, "" if all(ours) else DEEPCS_ALONE)

@@ -41,8 +41,8 @@ def _best_runs() -> str:
                 f"{more})"
             )
     return (
-        "best run: the paper's best single runs, of which the caption of its Table 1 names "
-        f"{len(told)}, see also its {BEST_POLICIES}: {'; '.join(told)}. "
+        "Its best run: the paper's best single runs, where the caption of its Table 1 names "
+        f"one (see also its {BEST_POLICIES}): {'; '.join(told)}."
     )
 
 
@@ -85,20 +85,22 @@ def published_table(results: Results) -> Iterator[Table]:
     columns = (
         words("game"),
         *(Column(f"{m.label}{RAM if m is PAPER else ''}") for m in METHODS),
-        *(Column(f"best run{RAM}"), Column(f"ours{RAM}"), Column(f"our best run{RAM}")),
+        *(Column(f"its best run{RAM}"), Column(f"ours{RAM}"), Column(f"our best run{RAM}")),
         *(Column("our frames"), words("our runs")),
     )
     others = any(FRAMES * group.config.steps != PAPER.frames for group in ours.values())
-    note = (
-        "Published scores as in the paper (~: read off a training curve); its DeepCS and ours: "
-        f"DeepCS on A2C, median over runs at the end. {_best_runs()}our best run: the highest "
-        "score at the end of any finished run of DeepCS, whatever the agent beneath. "
-        f"{RAM} Knows the player's position from the game's RAM, which the others do not."
-        f" {OTHER_BYTES} {other_bytes([row.game for row in TABLE])}"
-    )
+    notes = [
+        "Published scores as in the paper (~: read off a training curve). DeepCS, the paper's and "
+        "ours: on A2C, median over runs at the end.",
+        _best_runs(),
+        "Our best run: the highest score at the end of any finished run of DeepCS, with any agent.",
+        f"{RAM} Knows the player's position from the game's RAM, which the others do not.",
+        f"{OTHER_BYTES} {other_bytes([row.game for row in TABLE])}",
+    ]
     if others:
-        note += (
-            f" {OTHER_BUDGET} Another budget than the paper's {short(PAPER.frames)} frames: not "
+        notes.append(
+            f"{OTHER_BUDGET} Another budget than the paper's {short(PAPER.frames)} frames: not "
             "comparable as it stands."
         )
+    note = "\n".join(notes)
     yield Table("table-1", "The paper's Table 1, with ours beside it", columns, rows, note)

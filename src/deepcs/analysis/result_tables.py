@@ -37,11 +37,12 @@ def scores_table(results: Results) -> Table:
         *(Column("IQM"), Column("IQM 95 %"), Column("human", share_text)),
     )
     note = (
-        f"A run's score is the mean of its curve over the last {FINAL_WINDOW:.0%} of its steps; "
+        f"A run's score is the mean of its curve over the last {share_text(FINAL_WINDOW)} of its "
+        "steps; "
         "only finished runs count. IQM: interquartile mean, with a 95 % bootstrap interval over "
         "runs. human: the median where random play is 0 % and a human 100 %."
     )
-    note += f" {other_bytes(results.worlds)}"
+    note += f"\n{other_bytes(results.worlds)}"
     rows = [_scores(group) for group in groups]
     strong = frozenset(np.flatnonzero(ours).tolist())
     return Table("scores", "Scores at the end", columns, rows, note.strip(), strong)
@@ -132,7 +133,7 @@ def games_table(results: Results) -> Iterator[Table]:
         note = (
             "X, Y: RAM addresses of the player's position (+n: plus its place in a table of "
             "sprites). Grid and tile in RAM units. β: the game reward's share; equal: clip(R + I). "
-            f"The paper has {POSITIONS}. {other_bytes([*games])}"
+            f"The paper's values: {POSITIONS}.\n{other_bytes([*games])}"
         )
         columns = tuple(words(name) for name in names)
         title = "Positions, rooms, tiles and weights"

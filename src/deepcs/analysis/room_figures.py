@@ -105,7 +105,7 @@ def draw_rooms(groups: Sequence[Group]) -> Drawing:
         f"(right); white rooms were never entered. Most rooms in a single game: {most}."
     )
     title = "Montezuma's Revenge: explored rooms"
-    paper = f"Ours: the paper's {ROOMS} shows two agents; this all runs and games."
+    paper = f"Ours: where the paper's {ROOMS} shows two agents, this shows all runs and games."
     return Drawing("montezumarevenge-rooms", title, caption, figure, (table,), paper)
 
 
@@ -182,5 +182,5 @@ def draw_ways_out(groups: Sequence[Group]) -> Drawing:
         "its leaving games take (numbers are runs), and by the share of all games in training."
     )
     title = "Montezuma's Revenge: the way out of the first room"
-    paper = f"Ours: the caption of the paper's {ROOMS} has {WEST_RUNS} of {RUNS} runs go west."
+    paper = f"Ours: the paper says with its {ROOMS} that {WEST_RUNS} of {RUNS} runs went west."
     return Drawing("montezumarevenge-ways-out", title, caption, figure, (table,), paper)

@@ -61,7 +61,10 @@ def probability_text(p: float) -> str:
 
 def share_text(share: float) -> str:
     """0.256 as 26 %."""
-    return NOTHING if math.isnan(share) else f"{100 * share:.0f} %".replace("-", "−")
+    if math.isnan(share):
+        return NOTHING
+    whole = round(100 * share)  # a whole number knows no −0
+    return f"{whole} %".replace("-", "−")
 
 
 def count_text(count: float) -> str:
@@ -93,6 +96,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
+    """a paragraph a line"""
     strong: frozenset[int] = field(default_factory=frozenset)
     """rows to be set off in HTML"""
 
@@ -145,7 +149,8 @@ def to_markdown(table: Table) -> str:
     rule = ["--:" if column.right else ":--" for column in table.columns]
     lines = [f"**{table.title}**", "", line([column.name for column in table.columns])]
     lines += [f"| {' | '.join(rule)} |", *map(line, table.shown())]
-    return "\n".join([*lines, *(["", table.note] if table.note else [])]) + "\n"
+    lines += [line for paragraph in table.note.splitlines() for line in ("", paragraph)]
+    return "\n".join(lines) + "\n"
 
 
 def escape_latex(text: str) -> str:
@@ -160,7 +165,7 @@ def to_latex(table: Table) -> str:
         return "  " + " & ".join(map(escape_latex, cells)) + r" \\"
 
     places = "".join("r" if column.right else "l" for column in table.columns)
-    note = f" {table.note}" if table.note else ""
+    note = f" {' '.join(table.note.splitlines())}" if table.note else ""
     return "\n".join(
         [
             r"\begin{table}",
@@ -193,7 +198,7 @@ def to_html(table: Table) -> str:
         f"<tr{' class=strong' if i in table.strong else ''}>{line('td', cells)}</tr>"
         for i, cells in enumerate(table.shown())
     )
-    note = f'<p class="note">{html.escape(table.note)}</p>' if table.note else ""
+    note = "".join(f'<p class="note">{html.escape(line)}</p>' for line in table.note.splitlines())
     return (
         f'<div class="scroll"><table id="table-{html.escape(table.name)}">'
         f"<caption>{html.escape(table.title)}</caption>"
