@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from deepcs.curiosity.game import Game
-from deepcs.curiosity.games import game, games
+from deepcs.curiosity.game import Game, Screen, at
+from deepcs.curiosity.games import game, games, register_game
 from deepcs.curiosity.grid import Bounds, CuriosityGrid, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
@@ -26,12 +26,15 @@ __all__ = [
     "CuriosityWrapper",
     "Game",
     "Position",
+    "Screen",
     "UnboundedGrid",
+    "at",
     "game",
     "games",
     "load_agent",
     "load_run",
     "make_vec",
+    "register_game",
 ]
 
 for _maze in ("KeyHallway", "CrossMaze"):

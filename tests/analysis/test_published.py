@@ -106,5 +106,5 @@ def test_random_play_and_humans_score_what_the_literature_has() -> None:
 
 def test_a_game_is_found_in_any_clear_spelling() -> None:
     assert published("wizard_of_wor") is published("ALE/WizardOfWor-v5")
-    with pytest.raises(ValueError, match=r"^Got game 'Pong', which is not one of the twelve; "):
+    with pytest.raises(ValueError, match=r"^Got game 'Pong', which is not known; "):
         published("Pong")

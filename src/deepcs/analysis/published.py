@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from deepcs.curiosity.games import find_game
 from deepcs.curiosity.games import game as find
 
 
@@ -149,10 +150,19 @@ _BY_GAME = {row.game: row for row in TABLE}
 TEN_GAMES = tuple(row.game for row in TABLE if row.game not in ("MontezumaRevenge", "Seaquest"))
 
 
+def is_published(world: str) -> bool:
+    """Whether the world is a game of Table 1."""
+    game = find_game(world)
+    return game is not None and game.name in _BY_GAME
+
+
 def published(game: str) -> Published:
-    """What is published about a game, in any clear spelling of its name.
+    """What is published about a game of Table 1, in any clear spelling of its name.
 
     >>> str(published("private_eye").pcn), str(published("Alien").pcn)
     ('15806', '~1700')
     """
-    return _BY_GAME[find(game).name]
+    name = find(game).name
+    if name not in _BY_GAME:
+        raise ValueError(f"Got {name}, which Table 1 lacks; choose from {', '.join(_BY_GAME)}.")
+    return _BY_GAME[name]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from deepcs.analysis.groups import Group, Results, tally
-from deepcs.analysis.published import METHODS, TABLE
+from deepcs.analysis.published import METHODS, TABLE, is_published
 from deepcs.analysis.scores import FINAL_WINDOW, human_normalised
 from deepcs.analysis.statistics import bootstrap_interval, compare, holm, interquartile_mean
 from deepcs.analysis.style import short, spaced
@@ -96,7 +96,7 @@ def _scores(group: Group) -> list[Cell]:
     least, low, median, high, most = (float(q) for q in np.percentile(scores, (0, 25, 50, 75, 100)))
     interval = bootstrap_interval(scores, middle_mean, seed=BOOTSTRAP_SEED)
     human = None
-    if find_game(group.world) is not None:
+    if is_published(group.world):
         human = float(human_normalised(np.array(median), group.world))
     middle = float(interquartile_mean(scores))
     steps = group.config.steps
@@ -115,7 +115,7 @@ def published_table(results: Results) -> Iterator[Table]:
         group.world: group
         for group in results.groups
         if (group.config.treatment, group.config.agent, group.variant) == ("deepcs", "a2c", "")
-        and find_game(group.world) is not None
+        and group.world in {row.game for row in TABLE}
         and len(group.final_scores())
     }
     if not ours:
@@ -171,7 +171,7 @@ def games_table(results: Results) -> Iterator[Table]:
             [
                 spaced(world),
                 None if facts.x is None else f"0x{facts.x:02X}{extra}",
-                f"0x{facts.y:02X}{extra}",
+                None if facts.y is None else f"0x{facts.y:02X}{extra}",
                 facts.room_is,
                 f"{facts.bounds.width}×{facts.bounds.height}",
                 ", ".join(map(str, tiles)),

@@ -28,7 +28,7 @@ deepcs record RUN          film a game, with the curiosity grid over it
 deepcs study run STUDY     many runs, on this machine or a cluster: demo, laptop, paper or your own
 deepcs study status STUDY  where its runs stand
 deepcs study report STUDY  its figures, tables and statistics, as one page
-deepcs games [GAME]        the twelve games: positions in RAM, rooms, tiles, weights
+deepcs games [GAME]        the games: positions in RAM, rooms, tiles, weights
 deepcs bench               how fast training is on this machine
 deepcs demo                see the point, twice, in about eight minutes
 

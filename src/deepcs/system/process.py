@@ -31,6 +31,17 @@ CLOSE_SECONDS = 5.0  # how long a process may take to leave before it is killed
 HUNG_UP = (EOFError, BrokenPipeError, ConnectionResetError)
 
 
+_first: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+
+
+def do_first(key: str, do: Callable[..., Any], *args: Any) -> None:
+    """Every process started from now on calls `do(*args)` before anything else.
+
+    key: a later call with the same one replaces this.
+    """
+    _first[key] = do, args
+
+
 def cores() -> int:
     """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -116,7 +127,7 @@ class Process:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self._send(pickle.dumps(sys.path))
-        self._send(cloudpickle.dumps((build, args)))
+        self._send(cloudpickle.dumps((list(_first.values()), build, args)))
 
     def ask(self, verb: str, *args: Any) -> None:
         """Begin a verb; `answer` waits for its result."""
@@ -182,7 +193,9 @@ def serve(connection: Line, memory_fd: int) -> None:
     sys.path[:] = connection.recv()
     servant: Any = None
     try:
-        build, args = connection.recv()
+        first, build, args = connection.recv()
+        for do, its_args in first:
+            do(*its_args)
         servant = build(mmap.mmap(memory_fd, 0), *args)
         rest = getattr(servant, "rest", None)
         connection.send(("done", None))
