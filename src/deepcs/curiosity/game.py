@@ -54,17 +54,19 @@ def one_room(ram: Ram) -> Room:
     return ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class at:  # noqa: N801  (reads as a word: room=at(0x83))
-    """The room is the byte at this address."""
+    """The room is the byte at this address, or the bytes at these."""
 
-    address: int
+    addresses: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        _check_address("room", self.address)
+    def __init__(self, *addresses: int) -> None:
+        for address in addresses:
+            _check_address("room", address)
+        object.__setattr__(self, "addresses", addresses)
 
     def __call__(self, ram: Ram) -> Room:
-        return (byte(ram, self.address),)
+        return tuple(byte(ram, address) for address in self.addresses)
 
 
 def always(x: int, y: int, ram: Ram) -> bool:

@@ -96,7 +96,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.ale.setFloat("repeat_action_probability", 0.0)
         self.ale.setInt("random_seed", 0)
         self.ale.setInt("max_num_frames_per_episode", 0)
-        self.ale.loadROM(rom_path(self.game))
+        self.ale.loadROM(rom_path(self.game.name))
         # The emulator takes some 65 frames to reset, always the same: keep where they lead.
         self.ale.reset_game()
         self._opening = self.ale.cloneState()

@@ -9,7 +9,6 @@ from pathlib import Path
 from ale_py import roms
 from ale_py.registration import rom_id_to_name
 
-from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import game_named, plain_name
 
 FOR_TWO = ("combat", "joust", "maze_craze", "warlords")  # the emulator exits when they are loaded
@@ -39,11 +38,11 @@ def no_such_rom(name: str) -> str:
     )
 
 
-def rom_path(game: Game) -> Path:
-    """Where ale-py has the game's ROM; raises ValueError if it has none."""
-    path = roms.get_rom_path(game.rom) if game.rom in rom_names().values() else None
+def rom_path(name: str) -> Path:
+    """Where ale-py has a game's ROM, by its name in Gymnasium; raises ValueError if it has none."""
+    path = roms.get_rom_path(rom_names()[name]) if name in rom_names() else None
     if path is None:
-        raise ValueError(no_such_rom(game.name))
+        raise ValueError(no_such_rom(name))
     return path
 
 
