@@ -21,6 +21,7 @@ from deepcs.curiosity.twelve import TWELVE
 from deepcs.envs.find_position import ENOUGH, STATES, Found, find_position
 from deepcs.envs.position_search import Candidate
 from deepcs.envs.room_search import TIE
+from deepcs.envs.screen import HEIGHT
 from deepcs.film.position_picture import draw_positions
 from deepcs.system.files import write_whole
 
@@ -63,9 +64,20 @@ class FindPosition:
         _save(draw_positions(game, found.moments, _subtitle(found)), path)
         print(f"\nThe position over play: {path}\nTo paste, into a file my_games.py for example:\n")
         print(game_lines(game))
-        if game.name not in [each.name for each in TWELVE]:
-            name = constant(game)
-            print(f"\nThen: deepcs games my_games:{name}; deepcs train my_games:{name}")
+        print(f"\n{then(game, len(found.moments[0].picture))}")
+
+
+def then(game: Game, rows: int) -> str:
+    """What to do with the game, whose screen has so many rows."""
+    if game.name in [each.name for each in TWELVE]:
+        return f"{game.name} is one of the paper's: deepcs games {game.name} has verified facts."
+    if rows != HEIGHT:
+        return (
+            f"Its screen is {rows} rows high, where deepcs train takes {HEIGHT}: wrap "
+            f'gymnasium.make("ALE/{game.name}-v5") with deepcs.CuriosityWrapper.'
+        )
+    name = constant(game)
+    return f"Then: deepcs games my_games:{name}, deepcs train my_games:{name}"
 
 
 def _save(picture: np.ndarray, path: Path) -> None:

@@ -15,8 +15,8 @@ from importlib.metadata import entry_points
 
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.twelve import TWELVE
+from deepcs.system.first import do_first
 from deepcs.system.loading import load_object
-from deepcs.system.process import do_first
 
 ENTRY_POINTS = "deepcs.games"
 

@@ -97,6 +97,12 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.ale.setInt("random_seed", 0)
         self.ale.setInt("max_num_frames_per_episode", 0)
         self.ale.loadROM(rom_path(self.game.name))
+        if self.ale.getScreenDims() != PAIR[1:]:
+            raise ValueError(
+                f"Got {self.game.name}, whose screen is {self.ale.getScreenDims()[0]} rows high "
+                f"where frames are made of {PAIR[1]}; wrap Gymnasium's environment of it with "
+                "deepcs.CuriosityWrapper instead."
+            )
         # The emulator takes some 65 frames to reset, always the same: keep where they lead.
         self.ale.reset_game()
         self._opening = self.ale.cloneState()

@@ -35,7 +35,7 @@ class Pushes:
     ram: np.ndarray
     """int16 (states, 5, WATCHED, 128)"""
     screens: np.ndarray
-    """uint8 (states, 5, WATCHED, 210, 160), colours as the console numbers them"""
+    """uint8 (states, 5, WATCHED, height, 160), colours as the console numbers them"""
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Experiments:
         self._ale.setFloat("repeat_action_probability", 0.0)
         self._ale.setInt("random_seed", 0)
         self._ale.loadROM(rom_path(name))
+        self.screen: tuple[int, int] = self._ale.getScreenDims()  # (210, 160), or higher
         self._actions = [action.value for action in self._ale.getMinimalActionSet()]
         self._rng = np.random.default_rng(seed)
         self._held, self._left = 0, 0  # in play: an action, and how many steps more
@@ -93,7 +94,7 @@ class Experiments:
         """Hold each direction, and nothing, from each of the states."""
         watched = len(states), len(ACTIONS), WATCHED
         pushes = Pushes(
-            np.zeros((*watched, RAM), np.int16), np.zeros((*watched, 210, 160), np.uint8)
+            np.zeros((*watched, RAM), np.int16), np.zeros((*watched, *self.screen), np.uint8)
         )
         for i, state in enumerate(states):
             for push, action in enumerate(ACTIONS):
@@ -102,10 +103,13 @@ class Experiments:
         return pushes
 
     def write(self, state: ALEState, index: int, change: int) -> tuple[np.ndarray, np.ndarray]:
-        """Add to a byte and wait: the last RAM, int16 (128,), and screens (WATCHED, 210, 160)."""
+        """Add to a byte and wait: the last RAM, (128,), and screens (WATCHED, height, 160)."""
         self._ale.restoreState(state)
         self._ale.setRAM(index, (int(self._ale.getRAM()[index]) + change) % 256)
-        ram, screens = np.zeros((WATCHED, RAM), np.int16), np.zeros((WATCHED, 210, 160), np.uint8)
+        ram, screens = (
+            np.zeros((WATCHED, RAM), np.int16),
+            np.zeros((WATCHED, *self.screen), np.uint8),
+        )
         self._watch(Action.NOOP, ram, screens)
         return ram[-1], screens
 
@@ -156,7 +160,7 @@ class Experiments:
         return Journey(np.array(ram), np.array(looks), np.array(begins), list(kept.values()))
 
     def show(self, state: ALEState) -> tuple[np.ndarray, np.ndarray]:
-        """A state's screen, uint8 (210, 160, 3), the brighter of two frames, and RAM."""
+        """A state's screen, uint8 (height, 160, 3), the brighter of two frames, and RAM."""
         self._ale.restoreState(state)
         self._ale.act(Action.NOOP)
         before = self._ale.getScreenRGB()

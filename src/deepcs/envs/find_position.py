@@ -35,7 +35,7 @@ class Moment:
     """A moment of play."""
 
     picture: np.ndarray
-    """uint8 (210, 160, 3)"""
+    """uint8 (height, 160, 3)"""
     ram: np.ndarray
     """int16 (128,)"""
 

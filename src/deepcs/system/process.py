@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
+from deepcs.system.first import first_calls
 from deepcs.system.snapshot import SnapshotError
 
 # How long to look for a message before going to sleep: waking a sleeping core can take half a
@@ -29,17 +30,6 @@ from deepcs.system.snapshot import SnapshotError
 LOOK_SECONDS = 0.005
 CLOSE_SECONDS = 5.0  # how long a process may take to leave before it is killed
 HUNG_UP = (EOFError, BrokenPipeError, ConnectionResetError)
-
-
-_first: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
-
-
-def do_first(key: str, do: Callable[..., Any], *args: Any) -> None:
-    """Every process started from now on calls `do(*args)` before anything else.
-
-    key: a later call with the same one replaces this.
-    """
-    _first[key] = do, args
 
 
 def cores() -> int:
@@ -127,7 +117,7 @@ class Process:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self._send(pickle.dumps(sys.path))
-        self._send(cloudpickle.dumps((list(_first.values()), build, args)))
+        self._send(cloudpickle.dumps((first_calls(), build, args)))
 
     def ask(self, verb: str, *args: Any) -> None:
         """Begin a verb; `answer` waits for its result."""
