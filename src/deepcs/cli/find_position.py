@@ -18,7 +18,7 @@ from rich.table import Table
 from deepcs.cli.main import WIDTH
 from deepcs.curiosity.game import Game, at
 from deepcs.curiosity.twelve import TWELVE
-from deepcs.envs.find_position import ENOUGH, STATES, Found, find_position
+from deepcs.envs.find_position import ENOUGH, EXPLORATION, STATES, Found, find_position
 from deepcs.envs.position_search import Candidate
 from deepcs.envs.room_search import TIE
 from deepcs.envs.screen import HEIGHT
@@ -43,6 +43,8 @@ class FindPosition:
     """picture of the position over play; by default GAME-position.png in the current folder"""
     states: int = STATES
     """states of random play to push from; more find rarer moves"""
+    exploration: int = EXPLORATION
+    """steps to look around for afterwards; more see more rooms and a wider range"""
     seed: int = 0
     """of the play; another one sees other places"""
 
@@ -51,7 +53,13 @@ class FindPosition:
             raise ValueError(f"Got --out {self.out}; give the name of a file that ends in .png.")
         console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
         with console.status("") as status:
-            found = find_position(self.name, states=self.states, seed=self.seed, say=status.update)
+            found = find_position(
+                self.name,
+                states=self.states,
+                exploration=self.exploration,
+                seed=self.seed,
+                say=status.update,
+            )
         console.print(candidates_table(found))
         try:
             game = found.game()

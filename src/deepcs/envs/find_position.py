@@ -121,7 +121,7 @@ def find_position(
     rom = rom_named(name)
     if rom is None:
         raise ValueError(no_such_rom(name))
-    for what, number, least in (("states", states, 10), ("exploration", exploration, 100)):
+    for what, number, least in (("states", states, 10), ("steps of exploration", exploration, 100)):
         if number < least:
             raise ValueError(f"Got {number} {what}; give a whole number from {least} up.")
     if seed < 0:
