@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from deepcs.runs.folder import curve_columns("a2c"), GAMES_COLUMNS, RunFolder, Segment
+from deepcs.runs.folder import GAMES_COLUMNS, RunFolder, Segment, curve_columns
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.study import read_study
@@ -88,8 +88,11 @@ def write_run(settings: Settings, path: Path, run: StudyRun, rng: np.random.Gene
         for i in range(settings.rows):
             known = f"{score[i]},{intrinsic[i]}" if i > 2 else ","
             losses = "1.3862895524501802,0.3150989886780735,0.17404825820645783,0.3699177237496468"
+            shares = "0.7735524314678421,5.285073712002486e-09"
             rate, seconds = 7e-4 * (1 - progress[i]), steps[i] / 612.3
-            file.write(f"{steps[i]},{known},{losses},{rate},{8 * i},612.3,{seconds:.2f}\n")
+            file.write(
+                f"{steps[i]},{known},12.5,{losses},{shares},{rate},{8 * i},612.3,{seconds:.2f}\n"
+            )
     left = rng.geometric(0.3 if learns else 0.99, settings.games) - 1
     rooms = 1 + np.minimum(left, len(PATH) - 1)
     orders = [";".join(map(str, PATH[:length])) for length in range(len(PATH) + 1)]

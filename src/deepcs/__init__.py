@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from deepcs._version import __version__ as __version__
-from deepcs.curiosity.game import Game
-from deepcs.curiosity.games import game, games
+from deepcs.curiosity.game import Game, Screen, at
+from deepcs.curiosity.games import game, games, register_game
 from deepcs.curiosity.grid import Bounds, CuriosityGrid, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
@@ -28,12 +28,15 @@ __all__ = [
     "CuriosityWrapper",
     "Game",
     "Position",
+    "Screen",
     "UnboundedGrid",
+    "at",
     "game",
     "games",
     "load_agent",
     "load_run",
     "make_vec",
+    "register_game",
 ]
 
 for _maze in ("KeyHallway", "CrossMaze"):

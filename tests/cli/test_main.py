@@ -39,7 +39,7 @@ def test_games_with_a_name_prints_that_game() -> None:
 @pytest.mark.parametrize(
     ("arguments", "begins"),
     [
-        (["games", "montezooma"], "deepcs: Got game 'montezooma', which is not one of the twelve;"),
+        (["games", "montezooma"], "deepcs: Got game 'montezooma', which is not known;"),
         (["gmaes"], "deepcs: Got command 'gmaes'; choose one of train,"),
     ],
 )

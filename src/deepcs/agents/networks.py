@@ -137,7 +137,7 @@ def _maker(name: str) -> Callable[..., torch.nn.Module]:
     if name == "joint":
         return JointNetwork
     maker: Callable[..., torch.nn.Module] = load_object(
-        name, "a function that returns a torch.nn.Module"
+        name, "module:function of a function that returns a torch.nn.Module"
     )
     return maker
 

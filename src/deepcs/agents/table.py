@@ -26,7 +26,7 @@ def find_agent(name: str) -> type[Agent]:
             f"Got agent {name!r}; choose one of {', '.join(AGENTS)}, or give module:Class of an "
             "agent of your own."
         )
-    own = load_object(name, "a class derived from deepcs.agents.agent.Agent")
+    own = load_object(name, "module:Class of a class derived from deepcs.agents.agent.Agent")
     if not (isinstance(own, type) and issubclass(own, Agent)):
         raise ValueError(f"Got agent {name!r}, which is {own!r}; give a class derived from Agent.")
     lacking = [part for part in ("name", "Settings", "columns") if not hasattr(own, part)]

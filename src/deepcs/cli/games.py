@@ -1,4 +1,4 @@
-"""`deepcs games`: the twelve games as a table, and one game in full with a drawing of its grid."""
+"""`deepcs games`: all known games as a table, and one in full with a drawing of its grid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from rich.text import Text
 from deepcs.cli.grid_drawing import draw_grid
 from deepcs.cli.main import WIDTH
 from deepcs.curiosity.game import Game, one_room
-from deepcs.curiosity.games import game, games
+from deepcs.curiosity.games import game, game_named, games
+from deepcs.curiosity.twelve import TWELVE
+
+ADDED = "*"  # marks a game that is not the paper's
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Games:
     """The games: where the player stands, what a room is, tiles and weights."""
 
     name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[NAME]")] = None
-    """one game, in any clear spelling; all if not given"""
+    """one game, in any clear spelling, or module:NAME of your own; all if not given"""
 
     def run(self) -> None:
         console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
@@ -34,7 +37,7 @@ class Games:
 
 
 def print_games(console: Console) -> None:
-    """The table of all twelve games."""
+    """The table of all games that are known."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("game", style="bold", no_wrap=True)
     table.add_column("X", no_wrap=True)
@@ -46,7 +49,7 @@ def print_games(console: Console) -> None:
         facts = game(name)
         grid = facts.grid()
         table.add_row(
-            name,
+            name if facts in TWELVE else f"{name} {ADDED}",
             _byte(facts.x, facts),
             _byte(facts.y, facts),
             facts.room_is,
@@ -63,11 +66,13 @@ def print_games(console: Console) -> None:
         "+n: the player's place in a table of sprites. `deepcs games NAME` tells all about one.",
         style="dim",
     )
+    if len(games()) > len(TWELVE):
+        console.print(f"{ADDED} Added by a user: not one of the paper's twelve.", style="dim")
 
 
 def print_game(console: Console, name: str) -> None:
     """Everything about one game; an unknown name raises ValueError."""
-    facts = game(name)
+    facts = _find(name)
     console.print(Text.assemble((facts.name, "bold"), (f"  ALE/{facts.name}-v5", "dim")))
     console.print()
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -77,16 +82,28 @@ def print_game(console: Console, name: str) -> None:
         table.add_row(label, words)
     console.print(table)
     console.print()
-    console.print("Differences from the paper", style="bold")
-    differences = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("what", "paper", "here", "because"):
-        differences.add_column(heading)
-    for entry in facts.differences:
-        differences.add_row(entry.what, entry.paper, entry.ours, entry.reason)
-    console.print(differences)
+    if facts.differences:
+        console.print("Differences from the paper", style="bold")
+        differences = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
+        for heading in ("what", "paper", "here", "because"):
+            differences.add_column(heading)
+        for entry in facts.differences:
+            differences.add_row(entry.what, entry.paper, entry.ours, entry.reason)
+        console.print(differences)
+    if facts not in TWELVE:
+        console.print("Added by a user: not one of the paper's twelve games.\n", style="bold")
     console.print("The grid of one room, up as on the screen", style="bold")
     console.print()
     console.print(draw_grid(facts))
+
+
+def _find(name: str) -> Game:
+    """The game of that name; of one of ale-py's that nobody has added, it is said how to."""
+    if game_named(name) is None:
+        from deepcs.envs.roms import check_known  # loads the emulator, which others can do without
+
+        check_known(name)
+    return game(name)
 
 
 def _byte(address: int | None, facts: Game) -> str:
@@ -99,7 +116,6 @@ def _facts(facts: Game) -> list[tuple[str, str]]:
     """Labels and sentences, in the order in which they are printed."""
     bounds, grid, tile = facts.bounds, facts.grid(), facts.tile
     up = "up" if grid.y_up else "down"
-    x_words = "none: the player cannot move sideways" if facts.x is None else _byte(facts.x, facts)
     partial = [
         f"the last {line} {left} {'unit' if left == 1 else 'units'} {extent}"
         for line, left, extent in (
@@ -109,8 +125,18 @@ def _facts(facts: Game) -> list[tuple[str, str]]:
         if left
     ]
     told = [
-        ("x", x_words if facts.x is None else f"{x_words}, grows to the right"),
-        ("y", f"{_byte(facts.y, facts)}, grows {up} on the screen"),
+        (
+            "x",
+            "none: the player cannot move sideways"
+            if facts.x is None
+            else f"{_byte(facts.x, facts)}, grows to the right",
+        ),
+        (
+            "y",
+            "none: the player cannot move up or down"
+            if facts.y is None
+            else f"{_byte(facts.y, facts)}, grows {up} on the screen",
+        ),
     ]
     if facts.place:
         told.append(("position", _docstring(facts.place)))

@@ -17,22 +17,6 @@ LIGHT, DARK, START = 0, 1, 2
 COLORS = {DARK: "grey42", START: "yellow"}
 FULL = {LIGHT: (" ", ""), DARK: ("█", "grey42"), START: ("S", "black on yellow")}
 
-STARTS: dict[str, tuple[int, int]] = {
-    "Alien": (60, 67),
-    "Amidar": (130, 82),
-    "Freeway": (0, 6),
-    "Gravitar": (70, 97),
-    "Kangaroo": (8, 18),
-    "MontezumaRevenge": (77, 235),
-    "Pitfall": (16, 32),
-    "PrivateEye": (30, 0),
-    "Seaquest": (76, 13),
-    "Tutankham": (132, 0),
-    "Venture": (68, 76),
-    "WizardOfWor": (139, 18),
-}
-"""raw (x, y) where a game's first player enters the board"""
-
 
 def draw_grid(game: Game) -> Text:
     """The grid of one room, in at most WIDTH + 12 columns and HEIGHT / 2 + 5 lines."""
@@ -40,11 +24,11 @@ def draw_grid(game: Game) -> Text:
     across, down = _tile_size(game)
     column_edges = _edges(bounds.width, grid.tile, across)
     row_edges = _edges(bounds.height, grid.tile, down)
-    start_row, start_column = grid.tile_of(Position(*STARTS[game.name]))
 
     # half lines x characters, row 0 the smallest raw y
     tiles = np.add.outer(np.arange(grid.rows), np.arange(grid.columns)) % 2
-    tiles[start_row, start_column] = START
+    if game.start is not None:
+        tiles[grid.tile_of(Position(*game.start))] = START
     picture = np.repeat(np.repeat(tiles, np.diff(row_edges), axis=0), np.diff(column_edges), axis=1)
     if grid.y_up:
         picture = picture[::-1]
@@ -63,9 +47,10 @@ def draw_grid(game: Game) -> Text:
         drawn.append(line)
         drawn.append("│\n", "dim")
     drawn.append(f"{'':>6} └{'─' * picture.shape[1]}┘\n", "dim")
-    drawn.append(_x_axis(game, column_edges) + "\n\n", "dim")
-    drawn.append("        S", "bold yellow")
-    drawn.append(f" the start tile, touched but not paid: {STARTS[game.name]}")
+    drawn.append(_x_axis(game, column_edges), "dim")
+    if game.start is not None:
+        drawn.append("\n\n        S", "bold yellow")
+        drawn.append(f" the start tile, touched but not paid: {game.start}")
     return drawn
 
 

@@ -29,7 +29,8 @@ deepcs record RUN          film a game, with the curiosity grid over it
 deepcs study run STUDY     many runs, on this machine or a cluster: demo, laptop, paper or your own
 deepcs study status STUDY  where its runs stand
 deepcs study report STUDY  its figures, tables and statistics, as one page
-deepcs games [GAME]        the twelve games: positions in RAM, rooms, tiles, weights
+deepcs games [GAME]        the games: positions in RAM, rooms, tiles, weights
+deepcs find-position GAME  where the player stands in a new game: bytes of RAM, and what to paste
 deepcs bench               how fast training is on this machine
 deepcs demo                see the point, twice, in about eight minutes
 
@@ -49,6 +50,7 @@ COMMANDS = {
     "study status": "deepcs.cli.studies:Status",
     "study report": "deepcs.cli.report:Report",
     "games": "deepcs.cli.games:Games",
+    "find-position": "deepcs.cli.find_position:FindPosition",
     "bench": "deepcs.cli.runs:Bench",
     "demo": "deepcs.cli.runs:Demo",
 }

@@ -6,11 +6,18 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from deepcs.curiosity.grid import Bounds, CuriosityGrid, Lifetime, Position, Room
-from deepcs.curiosity.reward import Weight
+from deepcs.curiosity.grid import Bounds, CuriosityGrid, Lifetime, Position, Room, check_tile
+from deepcs.curiosity.reward import Weight, check_weight
 
 Ram = Sequence[int]  # 128 bytes: bytes, a list, or a uint8 array
 RAM_BASE = 0x80  # address of the first byte
+LAST_BYTE = 0xFF
+
+
+def _check_address(what: str, address: object) -> None:
+    if not isinstance(address, int) or not RAM_BASE <= address <= LAST_BYTE:
+        given = hex(address) if isinstance(address, int) else repr(address)
+        raise ValueError(f"Got {given} for {what}; give an address of RAM, from 0x80 to 0xFF.")
 
 
 def byte(ram: Ram, address: int) -> int:
@@ -47,13 +54,19 @@ def one_room(ram: Ram) -> Room:
     return ()
 
 
-def at(address: int) -> Callable[[Ram], Room]:
-    """The room is the byte at this address."""
+@dataclass(frozen=True, init=False)
+class at:  # noqa: N801  (reads as a word: room=at(0x83))
+    """The room is the byte at this address, or the bytes at these."""
 
-    def room(ram: Ram) -> Room:
-        return (byte(ram, address),)
+    addresses: tuple[int, ...]
 
-    return room
+    def __init__(self, *addresses: int) -> None:
+        for address in addresses:
+            _check_address("room", address)
+        object.__setattr__(self, "addresses", addresses)
+
+    def __call__(self, ram: Ram) -> Room:
+        return tuple(byte(ram, address) for address in self.addresses)
 
 
 def always(x: int, y: int, ram: Ram) -> bool:
@@ -66,13 +79,13 @@ class Game:
     """One game's facts; `locate` reads them out of RAM."""
 
     name: str
-    """as in Gymnasium: ALE/<name>-v5"""
+    """as in Gymnasium, where it is ALE/<name>-v5"""
     x: int | None
     """address of the horizontal coordinate; None: the player cannot move sideways"""
-    y: int
-    """address of the vertical coordinate"""
+    y: int | None
+    """address of the vertical coordinate; None: the player cannot move up or down"""
     bounds: Bounds
-    """verified minima, and the grid's size in raw units"""
+    """smallest coordinates, and the grid's size in raw units; 0 and 1 where there is no address"""
     screen: Screen
     """where raw units are on the screen"""
     room: Callable[[Ram], Room] = one_room
@@ -97,13 +110,34 @@ class Game:
     """raw units above and below the player that are on the screen, where the level scrolls"""
     lives: Callable[[Ram], int] | None = None
     """reads lives where the emulator's own count is wrong"""
+    start: tuple[int, int] | None = None
+    """raw (x, y) where the first player enters; None: not known"""
+    flickers: bool = True
+    """sprites are drawn in every other frame: films show the brighter of two; False: never so"""
     differences: tuple[Difference, ...] = ()
     """where we depart from the paper"""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not re.fullmatch("[A-Z][A-Za-z0-9]*", self.name):
+            raise ValueError(
+                f"Got game name {self.name!r}; give it as in Gymnasium, such as MsPacman for "
+                "ALE/MsPacman-v5."
+            )
+        for what, address in (("x", self.x), ("y", self.y)):
+            if address is not None:
+                _check_address(f"{self.name}'s {what}", address)
+        if self.x is None and self.y is None and self.place is None:
+            raise ValueError(
+                f"Got {self.name} without x, y and place; give at least one, as there is no grid "
+                "without a position."
+            )
+        check_tile(self.tile)
+        check_weight(self.weight)
+
     @property
     def rom(self) -> str:
-        """ale-py's name of the ROM."""
-        return re.sub(r"(?<!^)(?=[A-Z])", "_", self.name).lower()
+        """ale-py's name of the ROM: ms_pacman, tic_tac_toe_3d."""
+        return re.sub(r"(?<!^)(?<!\d)(?=[A-Z])|(?<=[a-z])(?=\d[A-Z])", "_", self.name).lower()
 
     def locate(self, ram: Ram) -> Position | None:
         """The player's position in one RAM image, or None while off the board."""
@@ -111,7 +145,7 @@ class Game:
             x, y = self.place(ram)
         else:
             x = 0 if self.x is None else int(ram[self.x - RAM_BASE])
-            y = int(ram[self.y - RAM_BASE])
+            y = 0 if self.y is None else int(ram[self.y - RAM_BASE])
         if not self.on_board(x, y, ram):
             return None
         return Position(x, y, self.room(ram))

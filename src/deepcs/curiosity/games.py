@@ -1,309 +1,98 @@
-"""The twelve games as data: where the player stands in RAM, what a room is, tile and weight.
+"""The games that are known: the paper's twelve, and those that users add.
 
-Addresses are the paper's (0x80 to 0xFF). Every byte was checked on the emulator by replaying
-games and by writing to RAM and looking at the screen; where that contradicts the paper's table,
-`differences` holds the paper's value and the reason.
+A game is added by `register_game` in Python, by an installed package that announces it under the
+entry point group `deepcs.games`, or without any registration as `module:NAME`, which names a Game
+in a module.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import re
+import warnings
+from importlib.metadata import entry_points
 
-from deepcs.curiosity.game import Difference, Game, Ram, Screen, at, byte
-from deepcs.curiosity.grid import Bounds, Room
+from deepcs.curiosity.game import Game
+from deepcs.curiosity.twelve import TWELVE
+from deepcs.system.first import do_first
+from deepcs.system.importing import load_object
 
-AMIDAR_PLAYER = 0xD7  # where the player stands in the table of seven sprites sorted by height
-AMIDAR_STATE = 0xD6  # low two bits: lives; next two: level modulo 4
+ENTRY_POINTS = "deepcs.games"
 
-
-def amidar_place(ram: Ram) -> tuple[int, int]:
-    """The player is one of seven sprites kept sorted by height; 0xD7 is its index."""
-    player = byte(ram, AMIDAR_PLAYER)
-    if player > 6:
-        return -1, -1
-    return byte(ram, 0xC2 + player), byte(ram, 0xBB + player)
+_registered: dict[str, Game] = {}  # by this process's own code
+_heard_of: dict[str, Game] = {}  # from the process that started this one
 
 
-def amidar_level(ram: Ram) -> Room:
-    return ((byte(ram, AMIDAR_STATE) >> 2) & 3,)
+def register_game(game: Game, *, replace: bool = False) -> Game:
+    """Make a game known by its name, here and in the worker processes of pools and runs.
+
+    A name that is taken by another Game raises ValueError, unless it was registered too and
+    `replace` is set; the paper's twelve always stay. Returns the game.
+    """
+    if not isinstance(game, Game):
+        raise ValueError(f"Got {game!r} to register; give a deepcs.Game(...).")
+    known = {plain_name(each.name): each for each in (*TWELVE, *_registered.values())}
+    taken = known.get(plain_name(game.name))
+    if taken is not None and taken != game:
+        if taken in TWELVE:
+            raise ValueError(
+                f"Got a game named {game.name}, which is one of the paper's; hand yours over as an "
+                "object, or as module:NAME, instead of registering it."
+            )
+        if not replace:
+            raise ValueError(
+                f"Got a game named {game.name}, but another of that name is registered; pass "
+                "replace=True to put this one in its place."
+            )
+        del _registered[taken.name]
+    if game not in TWELVE:
+        _registered[game.name] = game
+        do_first(f"game {game.name}", hear_of, game)
+    return game
 
 
-def amidar_lives(ram: Ram) -> int:
-    """Lives left, the current one included: the two bits count those in reserve."""
-    return (byte(ram, AMIDAR_STATE) & 3) + 1
+def hear_of(game: Game) -> None:
+    """Know a game that is registered in the process that started this one.
+
+    What this process's own code registers goes before it: a module that registers a game may be
+    imported in both.
+    """
+    _heard_of[game.name] = game
+    do_first(f"game {game.name}", hear_of, game)
 
 
-def amidar_on_board(x: int, y: int, ram: Ram) -> bool:
-    return 6 <= x <= 130 and 7 <= y <= 153
+@functools.cache
+def _announced() -> dict[str, Game]:
+    """The games of installed packages; one that cannot be loaded is warned of."""
+    found: dict[str, Game] = {}
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            loaded = entry.load()
+        except Exception as error:
+            loaded = error
+        if isinstance(loaded, Game):
+            found[loaded.name] = loaded
+        else:
+            package = entry.dist.name if entry.dist else "a package"
+            warnings.warn(
+                f"{package} announces the game {entry.name} as {entry.value}, which is {loaded!r} "
+                "and no deepcs.Game; mend or uninstall it.",
+                stacklevel=2,
+            )
+    return found
 
 
-def alien_room(ram: Ram) -> Room:
-    """(level, bonus round): 0x80 holds state flags, of which two mark the bonus round."""
-    return byte(ram, 0xDC), byte(ram, 0x80) & 0x30
-
-
-def alien_on_board(x: int, y: int, ram: Ram) -> bool:
-    return not byte(ram, 0x80) & 0xC0
-
-
-def gravitar_room(ram: Ram) -> Room:
-    """(mode,) in the solar system, the reactor and the arena; (3, planet) on a planet."""
-    mode = byte(ram, 0x81)
-    return (mode, byte(ram, 0x82)) if mode == 3 else (mode,)
-
-
-def gravitar_on_board(x: int, y: int, ram: Ram) -> bool:
-    return byte(ram, 0x81) in (2, 3, 4, 5)
-
-
-def kangaroo_on_board(x: int, y: int, ram: Ram) -> bool:
-    return y < 20
-
-
-def pitfall_on_board(x: int, y: int, ram: Ram) -> bool:
-    return 21 <= y <= 86
-
-
-def seaquest_on_board(x: int, y: int, ram: Ram) -> bool:
-    return y >= 13
-
-
-def wizard_on_board(x: int, y: int, ram: Ram) -> bool:
-    return (x, y) != (0, 0)
-
-
-def _origin(ours: str, reason: str = "smallest coordinate seen in play") -> Difference:
-    return Difference("grid origin", "not given", ours, reason)
-
-
-_TABLE = (
-    Game(
-        name="Alien",
-        x=0xB4,
-        y=0xAD,
-        bounds=Bounds(0, 19, 120, 73),
-        screen=Screen(1, 22.5, -2, 204),
-        room=alien_room,
-        room_is="(0xDC level, 0x80 & 0x30 bonus round)",
-        on_board=alien_on_board,
-        off_board_is="at game over (0x80 & 0xC0)",
-        differences=(
-            Difference(
-                "axes",
-                "X 0xAD, Y 0xB4, 73x120",
-                "X 0xB4, Y 0xAD, 120x73",
-                "0xAD moves the player up, 0xB4 to the right",
-            ),
-            Difference(
-                "level",
-                "0x80",
-                "0xDC and 0x80 & 0x30",
-                "0x80 holds state flags; 0xDC counts levels",
-            ),
-            _origin("(0, 19)"),
-        ),
-    ),
-    Game(
-        name="Amidar",
-        x=0xC2,
-        y=0xBB,
-        bounds=Bounds(6, 7, 125, 147),
-        screen=Screen(1, 12, 1, 11),
-        room=amidar_level,
-        room_is="changes of the level modulo 4 in 0xD6, counted",
-        on_board=amidar_on_board,
-        off_board_is="for one sample at reset and at game over",
-        place=amidar_place,
-        room_wraps=True,
-        lives=amidar_lives,
-        differences=(
-            Difference(
-                "level",
-                "0xB6 oscillates",
-                "(0xD6 >> 2) & 3, changes counted",
-                "0xB6 is the maze's colour and also changes at game over",
-            ),
-            Difference(
-                "lives",
-                "not given",
-                "(0xD6 & 3) + 1",
-                "the emulator's count includes the level, and drops when level 2 is finished",
-            ),
-            _origin("(6, 7)"),
-        ),
-    ),
-    Game(
-        name="Freeway",
-        x=None,
-        y=0x8E,
-        bounds=Bounds(0, 6, 1, 172),
-        screen=Screen(8, 48, -1, 197),
-        room=at(0xE7),
-        room_is="0xE7 score: each crossing is a fresh grid",
-        tile=20,
-        differences=(_origin("(0, 6)"),),
-    ),
-    Game(
-        name="Gravitar",
-        x=0x9F,
-        y=0xA0,
-        bounds=Bounds(0, 1, 155, 157),
-        screen=Screen(1, 5, 1, 31),
-        room=gravitar_room,
-        room_is="(0x81 mode,), on a planet (3, 0x82 planet)",
-        tile=32,
-        on_board=gravitar_on_board,
-        off_board_is="in transitions (mode 1)",
-        differences=(
-            Difference(
-                "room",
-                "0x81 and 0x82",
-                "0x82 on planets only",
-                "elsewhere 0x82 holds flags that flicker",
-            ),
-            _origin(
-                "(0, 1)", "what was seen in play, (2, 4) to (153, 157), inside the paper's size"
-            ),
-        ),
-    ),
-    Game(
-        name="Kangaroo",
-        x=0x91,
-        y=0x90,
-        bounds=Bounds(1, 0, 121, 23),
-        screen=Screen(1, 19, 8, 16),
-        room=at(0xA4),
-        room_is="changes of the stage in 0xA4, counted",
-        tile=3,
-        on_board=kangaroo_on_board,
-        off_board_is="falling after a death (y of 20 and more)",
-        room_wraps=True,
-        differences=(
-            Difference("stage", "0xA4", "0xA4, changes counted", "the byte knows three layouts"),
-            _origin("(1, 0)"),
-        ),
-    ),
-    Game(
-        name="MontezumaRevenge",
-        x=0xAA,
-        y=0xAB,
-        bounds=Bounds(0, 134, 153, 122),
-        screen=Screen(1, 3, -1, 318),
-        room=at(0x83),
-        room_is="0x83 room number, 1 at the start, in every level (the level's byte is unverified)",
-        weight=0.25,
-        differences=(
-            _origin(
-                "(0, 134)", "what was seen in play, (1, 134) to (152, 254), inside the paper's size"
-            ),
-        ),
-    ),
-    Game(
-        name="Pitfall",
-        x=0xE1,
-        y=0xE9,
-        bounds=Bounds(8, 21, 141, 66),
-        screen=Screen(1, 5, 1, 82),
-        room=at(0x81),
-        room_is="0x81 scene, 196 at the start",
-        on_board=pitfall_on_board,
-        off_board_is="falling in after a death (y outside 21..86)",
-        differences=(
-            Difference("scene", "0xE1 and 0xE9", "0x81", "0xE1 and 0xE9 are the position"),
-            Difference(
-                "grid size",
-                "141x224",
-                "141x66",
-                "play stays in y 21..86; 224 is the respawn's fall",
-            ),
-            _origin("(8, 21)"),
-        ),
-    ),
-    Game(
-        name="PrivateEye",
-        x=0xBF,
-        y=0xE1,
-        bounds=Bounds(18, 0, 128, 100),
-        screen=Screen(1, 4, -1, 162),
-        room=at(0xDC),
-        room_is="0xDC room, 0 to 31",
-        differences=(
-            Difference(
-                "room", "0xBE", "0xDC", "0xBE is the type of scenery: 19 values for 29 rooms"
-            ),
-            _origin("(18, 0)"),
-        ),
-    ),
-    Game(
-        name="Seaquest",
-        x=0xC6,
-        y=0xE1,
-        bounds=Bounds(21, 13, 114, 96),
-        screen=Screen(1, 8, 1, 38),
-        on_board=seaquest_on_board,
-        off_board_is="at game over (y of 0)",
-        differences=(_origin("(21, 13)"),),
-    ),
-    Game(
-        name="Tutankham",
-        x=0x87,
-        y=0xC1,
-        bounds=Bounds(4, 0, 145, 256),
-        screen=Screen(1, 5, 4, 99),
-        room=at(0xBB),
-        room_is="0xBB level, 0 at the start",
-        tile=20,
-        window=(-15, 19),
-        differences=(
-            Difference(
-                "level", "0xFB becomes 35", "0xBB", "0xFB is a stack byte that takes 13 values"
-            ),
-            Difference(
-                "visible slice", "27 units", "35 units", "the screen shows units y-15 to y+19"
-            ),
-            _origin("(4, 0)"),
-        ),
-    ),
-    Game(
-        name="Venture",
-        x=0xD5,
-        y=0x9A,
-        bounds=Bounds(1, 0, 160, 79),
-        screen=Screen(1, 2, 2, 26),
-        room=at(0xDA),
-        room_is="0xDA room, 8 is the map",
-        room_leads=True,
-        differences=(
-            Difference(
-                "room",
-                "0xBE",
-                "0xDA",
-                "0xBE is the offset of the room's data; one to one in level 1",
-            ),
-            _origin("(1, 0)"),
-        ),
-    ),
-    Game(
-        name="WizardOfWor",
-        x=0xB7,
-        y=0xAF,
-        bounds=Bounds(19, 18, 121, 101),
-        screen=Screen(1, 1, -1, 150),
-        room=at(0x84),
-        room_is="0x84 dungeon, 0 at the start",
-        on_board=wizard_on_board,
-        off_board_is="while no player is in the maze (0, 0)",
-        room_leads=True,
-        differences=(_origin("(19, 18)"),),
-    ),
-)
-_GAMES = {entry.name: entry for entry in _TABLE}
+def _all() -> dict[str, Game]:
+    """By name; the twelve come first, and of equal names the one that goes before."""
+    twelve = {each.name: each for each in TWELVE}
+    others = {**_announced(), **_heard_of, **_registered}
+    return {**twelve, **{name: others[name] for name in others if name not in twelve}}
 
 
 def games() -> tuple[str, ...]:
-    """The names of the twelve games, as in Gymnasium."""
-    return tuple(_GAMES)
+    """The names of the games that are known: the paper's twelve, then those that users added."""
+    return tuple(_all())
 
 
 def plain_name(name: str) -> str:
@@ -313,14 +102,36 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower().replace("'s", "").replace("’s", ""))
 
 
-def find_game(name: str) -> Game | None:
-    """The game of that name in any clear spelling, or None."""
+def game_named(name: str) -> Game | None:
+    """The game of exactly that name, whatever its case and separators, or None."""
     wanted = plain_name(name)
-    by_plain = {plain_name(known): known for known in _GAMES}
-    if wanted in by_plain:
-        return _GAMES[by_plain[wanted]]
-    begins = [known for plain, known in by_plain.items() if wanted and plain.startswith(wanted)]
-    return _GAMES[begins[0]] if len(begins) == 1 else None
+    for known in TWELVE:  # which need no look at installed packages
+        if plain_name(known.name) == wanted:
+            return known
+    return next((each for each in _all().values() if plain_name(each.name) == wanted), None)
+
+
+def find_game(name: str) -> Game | None:
+    """The game of that name in any clear spelling, or that is named by `module:NAME`; or None."""
+    if ":" in name:
+        return _own_game(name)
+    found = game_named(name)
+    if found is not None:
+        return found
+    wanted = plain_name(name)
+    if not wanted:
+        return None
+    begins = [each for each in _all().values() if plain_name(each.name).startswith(wanted)]
+    return begins[0] if len(begins) == 1 else None
+
+
+def _own_game(path: str) -> Game | None:
+    """The Game that `module:NAME` names; None if it is something else, or cannot be loaded."""
+    try:
+        found = load_object(path, "module:NAME of a deepcs.Game")
+    except ValueError:
+        return None  # whoever makes a world of it says why
+    return found if isinstance(found, Game) else None
 
 
 def game(name: str) -> Game:
@@ -330,13 +141,14 @@ def game(name: str) -> Game:
     16
     """
     found = find_game(name)
-    if found is None:
-        nearest = difflib.get_close_matches(
-            plain_name(name), [plain_name(n) for n in _GAMES], 1, 0.0
-        )[0]
-        nearest = next(known for known in _GAMES if plain_name(known) == nearest)
-        raise ValueError(
-            f"Got game {name!r}, which is not one of the twelve; the nearest is {nearest}: "
-            f"choose from {', '.join(_GAMES)}."
-        )
-    return found
+    if found is not None:
+        return found
+    if ":" in name:
+        wanted = "module:NAME of a deepcs.Game"
+        raise ValueError(f"Got {name!r}, which is {load_object(name, wanted)!r}; give {wanted}.")
+    by_plain = {plain_name(known): known for known in games()}
+    nearest = by_plain[difflib.get_close_matches(plain_name(name), by_plain, 1, 0.0)[0]]
+    raise ValueError(
+        f"Got game {name!r}, which is not known; the nearest is {nearest}: choose from "
+        f"{', '.join(games())}, or add it with deepcs.register_game."
+    )

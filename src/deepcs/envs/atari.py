@@ -12,13 +12,15 @@ from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy as np
-from ale_py import Action, ALEInterface, ALEState, LoggerMode, roms
+from ale_py import Action, ALEInterface, ALEState, LoggerMode
 
 from deepcs.curiosity.explorer import Explorer
+from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import game as find
 from deepcs.curiosity.grid import Lifetime, Tile
 from deepcs.curiosity.tracker import Tracker
 from deepcs.envs.protocol import protocol as find_protocol
+from deepcs.envs.roms import rom_path
 from deepcs.envs.screen import NOTHING, PAIR, SCRATCH, SIZE, STACK, push_frame
 from deepcs.system.snapshot import (
     Snapshot,
@@ -41,7 +43,7 @@ ALEInterface.setLoggerMode(LoggerMode.Error)
 
 
 class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
-    """One of the twelve games with its curiosity grid.
+    """One Atari game with its curiosity grid.
 
     Observation: uint8 (5, 84, 84), four grey frames, newest last, then the plane of the current
     room; (8, 84, 84) with `grid="stacked"`, (4, 84, 84) with `grid="none"`. The reward is the
@@ -52,7 +54,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
 
     def __init__(
         self,
-        game: str,
+        game: str | Game,
         *,
         protocol: str = "paper",
         grid: GridInput = "plane",
@@ -64,9 +66,9 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
     ) -> None:
         """Make the actor.
 
-        protocol: `paper`, `baselines` or `machado`. grid: what the network sees of the grid.
-        tile: its size in raw units (None: the paper's). graded: I is 1/√n at the n-th entry.
-        max_frames: raw frames per game (None: the protocol's).
+        game: its name, or the Game itself. protocol: `paper`, `baselines` or `machado`. grid: what
+        the network sees of the grid. tile: its size in raw units (None: the game's own). graded:
+        I is 1/√n at the n-th entry. max_frames: raw frames per game (None: the protocol's).
         """
         if grid not in GRID_INPUTS:
             raise ValueError(f"Got grid {grid!r}; choose one of {', '.join(GRID_INPUTS)}.")
@@ -74,7 +76,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             raise ValueError(f"Got max_frames {max_frames}; give a number of frames from 1 up.")
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"Got render_mode {render_mode!r}; choose None or 'rgb_array'.")
-        self.game = find(game)
+        self.game = game if isinstance(game, Game) else find(game)
         self.protocol = find_protocol(protocol)
         self.max_frames = self.protocol.max_frames if max_frames is None else max_frames
         self.grid_input = grid
@@ -89,9 +91,13 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.ale.setFloat("repeat_action_probability", 0.0)
         self.ale.setInt("random_seed", 0)
         self.ale.setInt("max_num_frames_per_episode", 0)
-        rom = roms.get_rom_path(self.game.rom)
-        assert rom is not None, "ale-py ships the ROMs of all twelve games"
-        self.ale.loadROM(rom)
+        self.ale.loadROM(rom_path(self.game.name))
+        if self.ale.getScreenDims() != PAIR[1:]:
+            raise ValueError(
+                f"Got {self.game.name}, whose screen is {self.ale.getScreenDims()[0]} rows high "
+                f"where frames are made of {PAIR[1]}; wrap Gymnasium's environment of it with "
+                "deepcs.CuriosityWrapper instead."
+            )
         # The emulator takes some 65 frames to reset, always the same: keep where they lead.
         self.ale.reset_game()
         self._opening = self.ale.cloneState()

@@ -8,7 +8,7 @@ import gymnasium
 from ale_py import ALEInterface
 
 from deepcs.curiosity.game import Game
-from deepcs.curiosity.games import find_game
+from deepcs.curiosity.games import game_named
 
 Env = gymnasium.Env[Any, Any]
 
@@ -35,7 +35,8 @@ class Emulator(Lifecycle):
     def __init__(self, env: Env, ale: ALEInterface) -> None:
         self.env = env.unwrapped
         self.ale = ale
-        self.game = find_game(self.name)
+        own = getattr(self.env, "game", None)
+        self.game = own if isinstance(own, Game) else game_named(self.name)
         self._lives = 0
         self._game = (0, 0)  # first frame since the ROM was loaded, number
         self._generator = self.env.np_random
@@ -44,8 +45,6 @@ class Emulator(Lifecycle):
     def name(self) -> str:
         """The game's name, as the environment knows it."""
         name = getattr(self.env, "_game", None) or getattr(self.env, "game", None)
-        if isinstance(name, Game):
-            return name.name
         if isinstance(name, str):
             return name
         return self.env.spec.id if self.env.spec else type(self.env).__name__

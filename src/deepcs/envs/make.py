@@ -1,30 +1,34 @@
-"""Worlds by name: the twelve games, the mazes, and anyone's own environment."""
+"""Worlds by name: the games, the mazes, and anyone's own game or environment."""
 
 from __future__ import annotations
 
 import difflib
 import functools
-import importlib
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 
+from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import find_game, games, plain_name
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.protocol import protocol as find_protocol
+from deepcs.envs.roms import check_known
 from deepcs.envs.seats import Env, Spaces
 from deepcs.envs.wrapper import CuriosityWrapper
+from deepcs.system.importing import load_object
+
+OWN = "module:factory of a function that returns a Gymnasium environment, or module:NAME of a Game"
 
 
 def world_name(name: str) -> str:
     """The one spelling of a world's name; raises ValueError, naming the nearest, if unknown."""
     if ":" in name:
         return name
+    check_known(name)
     found = find_game(name)
     if found is not None:
         return found.name
@@ -35,18 +39,19 @@ def world_name(name: str) -> str:
     nearest = by_plain[difflib.get_close_matches(plain_name(name), by_plain, 1, 0.0)[0]]
     raise ValueError(
         f"Got world {name!r}; the nearest is {nearest}: choose from {', '.join(known)}, or give "
-        "module:factory of an environment of your own."
+        f"{OWN}."
     )
 
 
-def make_actor(name: str, *, render_mode: str | None = None, **settings: Any) -> Env:
-    """One actor by name; settings as in AtariActor, of which a maze takes those it has."""
-    name = world_name(name)
+def make_actor(world: str | Game, *, render_mode: str | None = None, **settings: Any) -> Env:
+    """One actor; settings as in AtariActor, of which a maze takes those it has."""
+    name = world.name if isinstance(world, Game) else world_name(world)
+    game = world if isinstance(world, Game) else find_game(name)
+    if game is not None:
+        _check_settings(name, settings)
+        return AtariActor(game, render_mode=render_mode, **settings)
     if ":" in name:
         return _make_own(name, render_mode, settings)
-    if name not in MAZES:
-        _check_settings(name, settings)
-        return AtariActor(name, render_mode=render_mode, **settings)
     find_protocol(settings.pop("protocol", "paper"))  # what it says is Atari's; so are frames
     settings.pop("max_frames", None)
     grid = settings.pop("grid", "plane")
@@ -66,21 +71,10 @@ def spaces_of(world: str, **settings: Any) -> Spaces:
 
 def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> Env:
     """Call `module:factory` with those settings that it takes."""
-    module, _, name = path.partition(":")
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # the current folder, as `python -m` has it
-    try:
-        factory: Callable[..., Env] = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(
-            f"Got environment {path!r}, but {error}; give module:factory of a function that "
-            "returns a Gymnasium environment."
-        ) from error
+    factory: Callable[..., Env] = load_object(path, OWN)
     if not callable(factory):
-        raise ValueError(
-            f"Got environment {path!r}, which is {factory!r}; give module:factory of a function "
-            "that returns a Gymnasium environment."
-        )
+        raise ValueError(f"Got {path!r}, which is {factory!r}; give {OWN}.")
+    name = path.partition(":")[2]
     _check_settings(path, settings)
     defaults: dict[str, Any] = {"lifetime": "game", "tile": None, "graded": False}
     wanted = {key: settings.get(key, default) for key, default in defaults.items()}
@@ -118,7 +112,7 @@ def _check_settings(world: str, settings: dict[str, Any]) -> None:
 
 
 def make_vec(
-    world: str | Callable[[], Env],
+    world: str | Game | Callable[[], Env],
     *,
     num_envs: int = 16,
     seed: int = 0,
@@ -127,7 +121,7 @@ def make_vec(
     copy: bool = True,
     **settings: Any,
 ) -> ActorPool:
-    """A pool of actors in a world: a name, or a function that makes an environment.
+    """A pool of actors in a world: a name, a Game, or a function that makes an environment.
 
     settings: as in AtariActor. workers: processes; None: one per core, 0: none.
 
@@ -143,7 +137,9 @@ def make_vec(
             raise ValueError(f"Got {', '.join(settings)} beside a function; set them inside it.")
         factory = world
     else:
-        factory = functools.partial(make_actor, world_name(world), **settings)
+        known = world if isinstance(world, Game) else find_game(world_name(world))
+        # A worker gets the game itself: it may be known to this process alone.
+        factory = functools.partial(make_actor, known or world, **settings)
     return ActorPool(
         [factory] * num_envs, seed=seed, workers=workers, first_actor=first_actor, copy=copy
     )

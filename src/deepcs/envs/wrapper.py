@@ -1,6 +1,6 @@
 """Curiosity for any Gymnasium environment.
 
-An ALE environment of one of the twelve games needs nothing more; any other needs a function that
+An ALE environment of a known game needs nothing more; any other needs a function that
 tells where the player stands.
 """
 
@@ -108,7 +108,7 @@ class CuriosityWrapper(
         """Wrap the environment.
 
         locate, bounds, y_up: where the player stands, in whole units of your own; the rectangle
-        they cover (None: any), and whether y grows upward. The twelve games know theirs.
+        they cover (None: any), and whether y grows upward. A known game brings its own.
         clamp: pull positions outside the bounds to the edge, instead of refusing them.
         tile: in those units (None: the game's, else 1). lifetime: when tiles become new again:
         `game`, `life` or `never`. graded: I is 1/√n at the n-th entry. mix: return the game's
@@ -179,8 +179,9 @@ class CuriosityWrapper(
         game = self._lifecycle.game
         if game is None:
             raise ValueError(
-                f"Got the ALE game {self._lifecycle.name!r}, which is not one of the twelve known "
-                f"ones ({', '.join(games())}), without locate; {HOW_TO_LOCATE}."
+                f"Got the ALE game {self._lifecycle.name!r}, which is not one of the known ones "
+                f"({', '.join(games())}), without locate; add it with deepcs.register_game, or "
+                f"{HOW_TO_LOCATE}."
             )
         if bounds is not None or y_up:
             raise ValueError(

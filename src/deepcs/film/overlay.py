@@ -10,7 +10,7 @@ import numpy as np
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.grid import CuriosityGrid, Position
 
-TINT = (240, 228, 66)  # Okabe and Ito's yellow: apart from all twelve games' scenery
+TINT = (240, 228, 66)  # Okabe and Ito's yellow: apart from the scenery of the paper's games
 STRENGTH = 0.26  # share of the tint in a touched tile
 STANDING = (255, 255, 255)  # outline of the tile that the player stands on
 HEIGHT, WIDTH = 210, 160  # the emulator's screen

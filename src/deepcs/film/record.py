@@ -24,8 +24,6 @@ from deepcs.runs.trained import TrainedAgent
 
 FPS = 15  # real time: 60 raw frames a second, 4 to a step
 MAX_STEPS = 4_500  # five minutes
-# No sprite flickers here, and a maximum would eat dark sprites that move on bright ground.
-STEADY = ("Freeway", "Pitfall", "PrivateEye", "Seaquest")
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,8 @@ class FilmedActor(AtariActor):
     """Shows the maximum of the last two raw frames, as the network sees it.
 
     A sprite that flickers, drawn in every other raw frame, would else be missing from the video,
-    which has every fourth. Not so in STEADY games.
+    which has every fourth. Where none flickers, the last frame alone: a maximum would eat dark
+    sprites that move on bright ground.
     """
 
     def _begin(self) -> None:
@@ -84,7 +83,7 @@ class FilmedActor(AtariActor):
 
     def render(self) -> np.ndarray:
         last = super().render()
-        return last if self.game.name in STEADY else np.maximum(self._before_last, last)
+        return np.maximum(self._before_last, last) if self.game.flickers else last
 
 
 def record(
@@ -153,8 +152,9 @@ def make_world(agent: TrainedAgent) -> Env:
     world, settings = agent.config.world, agent.config.actor_settings()
     if settings["lifetime"] == "never":
         settings["lifetime"] = "game"
-    if find_game(world) is not None:
-        return FilmedActor(world, render_mode="rgb_array", **settings)
+    game = find_game(world)
+    if game is not None:
+        return FilmedActor(game, render_mode="rgb_array", **settings)
     return make_actor(world, render_mode="rgb_array", **settings)
 
 

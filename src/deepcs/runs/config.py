@@ -42,7 +42,7 @@ class RunConfig:
     """Settings of one training run; all that can change a byte of its result."""
 
     world: World
-    """one of the games, a maze, or module:factory of an environment of your own"""
+    """a game, a maze, or module:NAME of a game or module:factory of an environment of your own"""
     treatment: str = "deepcs"
     """deepcs, a2c, no-grid, no-intrinsic, never-reset or life-reset"""
     protocol: str = "paper"

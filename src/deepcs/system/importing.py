@@ -12,10 +12,10 @@ def is_path(name: str) -> bool:
     return ":" in name
 
 
-def load_object(path: str, what: str) -> Any:
+def load_object(path: str, wanted: str) -> Any:
     """What `module:name` names; the module is looked for in the current folder too.
 
-    what: the kind of part that is wanted, for messages: "agent class", "network function" …
+    wanted: what to give instead, if there is no such object: it ends the ValueError's sentence.
     """
     module, _, name = path.partition(":")
     if "" not in sys.path:
@@ -23,7 +23,4 @@ def load_object(path: str, what: str) -> Any:
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise ValueError(
-            f"Got {path!r}, but {error}; give module:name of {what}, the module in the current "
-            "folder or installed."
-        ) from error
+        raise ValueError(f"Got {path!r}, but {error}; give {wanted}.") from error

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
+from deepcs.system.first import first_calls
 from deepcs.system.snapshot import SnapshotError
 
 # How long to spin, polling for a message, before going to sleep: waking a sleeping core can take
@@ -116,7 +117,7 @@ class Process:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self._send(pickle.dumps(sys.path))
-        self._send(cloudpickle.dumps((build, args)))
+        self._send(cloudpickle.dumps((first_calls(), build, args)))
 
     def ask(self, verb: str, *args: Any) -> None:
         """Begin a verb; `answer` waits for its result."""
@@ -182,7 +183,9 @@ def serve(connection: Line, memory_fd: int) -> None:
     sys.path[:] = connection.recv()
     servant: Any = None
     try:
-        build, args = connection.recv()
+        first, build, args = connection.recv()
+        for do, its_args in first:
+            do(*its_args)
         servant = build(mmap.mmap(memory_fd, 0), *args)
         idle = getattr(servant, "idle", None)
         connection.send(("done", None))

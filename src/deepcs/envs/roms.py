@@ -1,0 +1,59 @@
+"""The games that ale-py can emulate, by Gymnasium's names."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from pathlib import Path
+
+from ale_py import roms
+from ale_py.registration import rom_id_to_name
+
+from deepcs.curiosity.games import game_named, plain_name
+
+FOR_TWO = ("combat", "joust", "maze_craze", "warlords")  # the emulator exits when they are loaded
+
+
+@functools.cache
+def rom_names() -> dict[str, str]:
+    """ROMs by their games' names, for one player: {"MsPacman": "ms_pacman", ...}."""
+    return {
+        rom_id_to_name(rom): rom for rom in sorted(roms.get_all_rom_ids()) if rom not in FOR_TWO
+    }
+
+
+def rom_named(name: str) -> str | None:
+    """The name of ale-py's game, as in Gymnasium, in whatever case and separators; or None."""
+    by_plain = {plain_name(known): known for known in rom_names()}
+    return by_plain.get(plain_name(name))
+
+
+def no_such_rom(name: str) -> str:
+    """What is wrong with a name that no game of ale-py's has."""
+    by_plain = {plain_name(known): known for known in rom_names()}
+    nearest = by_plain[difflib.get_close_matches(plain_name(name), by_plain, 1, 0.0)[0]]
+    return (
+        f"Got game {name!r}, which ale-py cannot play alone; the nearest of its {len(by_plain)} "
+        f"is {nearest}: name it as Gymnasium does."
+    )
+
+
+def rom_path(name: str) -> Path:
+    """Where ale-py has a game's ROM, by its name in Gymnasium; raises ValueError if it has none."""
+    path = roms.get_rom_path(rom_names()[name]) if name in rom_names() else None
+    if path is None:
+        raise ValueError(no_such_rom(name))
+    return path
+
+
+def check_known(name: str) -> None:
+    """Raise ValueError for a game of ale-py's that nobody has added.
+
+    To be asked before `find_game`, for which Atlantis may be the beginning of Atlantis2.
+    """
+    rom = None if ":" in name or game_named(name) else rom_named(name)
+    if rom is not None:
+        raise ValueError(
+            f"Got {name!r}, which is a game of ale-py's but not known to deepcs; `deepcs "
+            f"find-position {rom}` helps to add it, by register_game or as module:NAME."
+        )

@@ -1,0 +1,92 @@
+"""A game of one's own on the command line: shown, trained, evaluated, filmed, studied, reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from deepcs import register_game
+from deepcs.cli.main import main
+
+MODULE = """\
+from deepcs import Bounds, Game, Screen, at
+HERO = Game(
+    "Hero", 0x9B, 0x9F, Bounds(15, 0, 123, 140), Screen(1, 3.5, -1, 145), room=at(0x9C), weight=0.5
+)
+"""
+STUDY = """\
+[[experiments]]
+worlds = ["cave_games:HERO"]
+treatments = ["deepcs"]
+seeds = 1
+steps = 80
+settings = { actors = 2, max_frames = 80, log_every = 40, checkpoint_every = 80 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "cave_games.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("deepcs.curiosity.games._registered", {})
+    monkeypatch.setattr("deepcs.system.first._calls", {})
+    return tmp_path
+
+
+def test_a_game_with_neither_start_nor_differences_has_its_page(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["games", "cave_games:HERO"])
+    page = capsys.readouterr().out
+    assert page.startswith("Hero  ALE/Hero-v5")
+    assert "not one of the paper's twelve" in page
+    assert "Differences" not in page
+    assert "start tile" not in page
+
+
+def test_the_table_marks_games_that_are_not_the_papers(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from cave_games import HERO
+
+    register_game(HERO)
+    main(["games"])
+    table = capsys.readouterr().out
+    assert "Hero *" in table
+    assert "Alien *" not in table
+    assert "* Added by a user" in table
+
+
+def test_a_game_that_nobody_added_is_told_how_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exited:
+        main(["games", "Hero"])
+    error = capsys.readouterr().err
+    assert (exited.value.code, error.count("\n")) == (2, 1)
+    assert "`deepcs find-position Hero` helps to add it" in error
+
+
+def test_a_run_of_it_trains_evaluates_and_is_filmed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["--actors", "2", "--shards", "1", "--max-frames", "80", "--workers", "1"]
+    main(["train", "cave_games:HERO", "--steps", "20", "--out", "run", *settings])
+    main(["evaluate", "run", "--games", "2", "--workers", "0"])
+    main(["record", "run"])
+    said = capsys.readouterr().out
+    assert "cave_games:HERO, deepcs, a2c, 20 steps: 2 games" in said
+    assert (folder / "run.mp4").stat().st_size > 1000
+
+
+def test_a_study_of_it_runs_and_is_reported_without_published_scores(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "caves.toml").write_text(STUDY)
+    main(["study", "run", "caves.toml", "--at-once", "1"])
+    main(["study", "report", "caves.toml", "--games", "0", "--no-videos"])
+    report = folder / "studies" / "caves" / "report"
+    page = (report / "report.html").read_text()
+    assert "HERO" in page
+    assert "Table 1" not in page
+    assert "0x9B" in (report / "tables" / "games.csv").read_text()
