@@ -30,7 +30,7 @@ STUDY = """
 about = "Generated logs of the paper's size."
 [[experiments]]
 worlds = ["MontezumaRevenge"]
-treatments = ["deepcs", "a2c"]
+treatments = ["deepcs", "plain"]
 seeds = {runs}
 steps = "160M"
 """

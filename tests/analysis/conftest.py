@@ -15,7 +15,7 @@ TRAINED = """
 about = "Trained <for> real."
 [[experiments]]
 worlds = ["KeyHallway"]
-treatments = ["deepcs", "a2c"]
+treatments = ["deepcs", "plain"]
 seeds = 2
 steps = 1600
 settings = { actors = 4, log_every = 400 }

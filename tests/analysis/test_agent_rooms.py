@@ -125,7 +125,7 @@ def test_where_no_agent_went_west_or_left_the_first_room_the_figure_says_so(
 
 
 def test_figure_3_is_of_deepcs_in_montezumas_revenge_only(tmp_path: Path) -> None:
-    plain = RunConfig("MontezumaRevenge", "a2c", steps=STEPS).resolved()
+    plain = RunConfig("MontezumaRevenge", "plain", steps=STEPS).resolved()
     other = RunConfig("Seaquest", steps=STEPS).resolved()
     for name, config in (("plain", plain), ("other", other)):
         assert list(agent_room_figures([make_group(tmp_path / name, config, [["1"]])], [])) == []

@@ -20,7 +20,7 @@ from deepcs.analysis.style import look, save_figure
 from deepcs.analysis.sweep_figures import sweep_figures
 from deepcs.runs.config import RunConfig
 
-BLUE, VERMILLION = look("deepcs", "a2c").colour, look("a2c", "a2c").colour
+BLUE, VERMILLION = look("deepcs", "a2c").colour, look("plain", "a2c").colour
 
 
 def noisy(config: RunConfig) -> list[float]:
@@ -48,7 +48,7 @@ def medians(figure: Figure, panel: int, colour: str) -> np.ndarray:
 @pytest.fixture(scope="module")
 def noisy_results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("noisy")
-    return results_of(folder, experiment("Seaquest", ["deepcs", "a2c"], 7), scores=noisy)
+    return results_of(folder, experiment("Seaquest", ["deepcs", "plain"], 7), scores=noisy)
 
 
 def scores_of(results: Results, treatment: str) -> np.ndarray:
@@ -58,7 +58,7 @@ def scores_of(results: Results, treatment: str) -> np.ndarray:
 def test_lines_bands_and_dots_are_medians_quartiles_and_extremes(noisy_results: Results) -> None:
     (drawing,) = curve_figures(noisy_results.of("Seaquest"))
     axes = drawing.figure.axes[0]
-    for treatment, colour in (("deepcs", BLUE), ("a2c", VERMILLION)):
+    for treatment, colour in (("deepcs", BLUE), ("plain", VERMILLION)):
         scores = scores_of(noisy_results, treatment)
         np.testing.assert_allclose(medians(drawing.figure, 0, colour), np.median(scores, axis=0))
         np.testing.assert_allclose(
@@ -82,7 +82,7 @@ def test_lines_bands_and_dots_are_medians_quartiles_and_extremes(noisy_results: 
 
 def test_bars_stand_where_p_says_and_nowhere_else(noisy_results: Results) -> None:
     (drawing,) = curve_figures(noisy_results.of("Seaquest"))
-    ours, theirs = (scores_of(noisy_results, name) for name in ("deepcs", "a2c"))
+    ours, theirs = (scores_of(noisy_results, name) for name in ("deepcs", "plain"))
     p = stats.mannwhitneyu(ours, theirs, axis=0, method="asymptotic").pvalue
     dark = holm(p) < 0.05
     light = (p < 0.05) & ~dark
@@ -112,13 +112,13 @@ def test_data_tables_hold_the_numbers_that_are_drawn(noisy_results: Results) -> 
     np.testing.assert_allclose(np.array([row[4:] for row in rows]).T, expected)
     columns = [column.name for column in tests.columns]
     p = [row[columns.index("p")] for row in tests.rows if row[0] == "Game score"]
-    theirs = scores_of(noisy_results, "a2c")
+    theirs = scores_of(noisy_results, "plain")
     expected = stats.mannwhitneyu(scores, theirs, axis=0, method="asymptotic").pvalue
     np.testing.assert_allclose(p, expected)
 
 
 def test_too_few_runs_for_any_bar_are_named_as_such(tmp_path: Path) -> None:
-    results = results_of(tmp_path, experiment("Freeway", ["deepcs", "a2c"], 3))
+    results = results_of(tmp_path, experiment("Freeway", ["deepcs", "plain"], 3))
     (drawing,) = curve_figures(results.of("Freeway"))
     bars = drawing.figure.axes[2]
     assert [text.get_text() for text in bars.texts] == ["too few runs for p < 0.05"]
@@ -138,7 +138,7 @@ def test_only_runs_that_leave_the_first_room_are_kept_where_they_are_paid_to(
         leaves = config.treatment == "deepcs" or (config.treatment == "no-grid" and config.seed < 2)
         return [400.0 * leaves] * ROWS
 
-    treatments = ["deepcs", "a2c", "no-grid"]
+    treatments = ["deepcs", "plain", "no-grid"]
     results = results_of(tmp_path, experiment("MontezumaRevenge", treatments, 4), scores=scores)
     *_, drawing = curve_figures(results.of("MontezumaRevenge"))
     assert drawing.name == "montezumarevenge-first-room"
@@ -150,8 +150,8 @@ def test_only_runs_that_leave_the_first_room_are_kept_where_they_are_paid_to(
 @pytest.mark.parametrize(
     ("treatments", "agents", "expected"),
     [
-        (["deepcs", "a2c"], ["a2c"], ["seaquest-main"]),
-        (["deepcs", "a2c", "no-grid"], ["a2c"], ["seaquest-main", "seaquest-controls"]),
+        (["deepcs", "plain"], ["a2c"], ["seaquest-main"]),
+        (["deepcs", "plain", "no-grid"], ["a2c"], ["seaquest-main", "seaquest-controls"]),
         (["deepcs", "never-reset"], ["a2c"], ["seaquest-controls"]),
         (["deepcs"], ["a2c"], ["seaquest-main"]),
         (
@@ -177,7 +177,7 @@ S3 = "Supporting Figure S3 (supplement, section S4)"
 @pytest.mark.parametrize(
     ("world", "treatments", "agents", "expected"),
     [
-        (MR, ["deepcs", "a2c"], ["a2c"], {"main": "In the paper: Figure 2, top row."}),
+        (MR, ["deepcs", "plain"], ["a2c"], {"main": "In the paper: Figure 2, top row."}),
         (SEAQUEST, ["deepcs"], ["a2c"], {"main": "Figure 2, bottom row, here without A2C."}),
         (MR, ["deepcs", "no-grid"], ["a2c"], {"controls": "In the paper: Figure 5, left."}),
         (
@@ -189,7 +189,7 @@ S3 = "Supporting Figure S3 (supplement, section S4)"
             {"controls": "Life reset: not in the paper for this game."},
         ),
         (
-            *(MR, ["deepcs", "a2c"], ["a2c", "acktr"]),
+            *(MR, ["deepcs", "plain"], ["a2c", "acktr"]),
             {
                 "acktr-against-a2c": f"In the paper: {S2}, for DeepCS; the rest is ours.",
                 "main-acktr": f"Ours: the paper has ACKTR for DeepCS only, in {S2}.",
@@ -198,10 +198,10 @@ S3 = "Supporting Figure S3 (supplement, section S4)"
         ),
         (SEAQUEST, ["deepcs"], ["a2c", "acktr"], {"acktr-against-a2c": "Ours: not in the paper."}),
         (
-            *("Freeway", ["deepcs", "a2c"], ["a2c"]),
+            *("Freeway", ["deepcs", "plain"], ["a2c"]),
             {"main": f"Ours: the paper has this game's score in {S1}, without A2C."},
         ),
-        ("KeyHallway", ["deepcs", "a2c"], ["a2c"], {"main": "Ours: not in the paper."}),
+        ("KeyHallway", ["deepcs", "plain"], ["a2c"], {"main": "Ours: not in the paper."}),
         ("KeyHallway", ["deepcs", "no-grid"], ["a2c"], {"controls": "Ours: not in the paper."}),
     ],
 )
@@ -223,7 +223,7 @@ def test_the_papers_median_and_best_run_stand_beside_the_score_or_are_named(
 ) -> None:
     def panels(reached: float) -> tuple[list[float], list[str], str]:
         folder = tmp_path / str(reached)
-        pair = experiment("MontezumaRevenge", ["deepcs", "a2c"], 2)
+        pair = experiment("MontezumaRevenge", ["deepcs", "plain"], 2)
         results = results_of(folder, pair, scores=lambda config: [reached] * ROWS)
         drawing = next(curve_figures(results.groups))
         score, intrinsic, *_ = drawing.figure.axes
@@ -241,14 +241,14 @@ def test_the_papers_median_and_best_run_stand_beside_the_score_or_are_named(
 
 
 def test_a_world_without_published_scores_has_no_lines_of_the_papers(tmp_path: Path) -> None:
-    results = results_of(tmp_path, experiment("KeyHallway", ["deepcs", "a2c"], 2))
+    results = results_of(tmp_path, experiment("KeyHallway", ["deepcs", "plain"], 2))
     (drawing,) = curve_figures(results.groups)
     assert "".join(text.get_text() for text in drawing.figure.axes[0].texts) == ""
     assert "the paper's" not in drawing.caption
 
 
 def test_a2c_on_the_ten_additional_games_is_said_to_be_ours(tmp_path: Path) -> None:
-    (drawing,) = games_figure(results_of(tmp_path, experiment("Amidar", ["deepcs", "a2c"], 2)))
+    (drawing,) = games_figure(results_of(tmp_path, experiment("Amidar", ["deepcs", "plain"], 2)))
     labels = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
     assert "A2C (not in the paper)" in labels
     assert "A2C on these games is ours" in drawing.caption
@@ -270,7 +270,7 @@ def test_a_treatment_or_an_agent_that_is_not_known_has_a_look_of_its_own() -> No
 
 
 def test_a_treatment_has_one_colour_in_all_figures(tmp_path: Path) -> None:
-    treatments = ["deepcs", "a2c", "no-grid", "no-intrinsic", "never-reset", "life-reset"]
+    treatments = ["deepcs", "plain", "no-grid", "no-intrinsic", "never-reset", "life-reset"]
     results = results_of(
         tmp_path, experiment("Seaquest", treatments, 2, "agents = ['a2c', 'acktr']")
     )

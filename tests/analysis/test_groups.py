@@ -15,7 +15,7 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunError, VisitLog
 from deepcs.runs.load import count_room_orders, load_run, read_curve
 
-PAIR = experiment("Freeway", ["deepcs", "a2c"], 3)
+PAIR = experiment("Freeway", ["deepcs", "plain"], 3)
 
 
 def test_groups_hold_the_runs_that_differ_in_their_seed_alone(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import base64
 import csv
 import io
 import re
+import shutil
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -132,12 +133,12 @@ def test_a_second_report_plays_and_films_nothing_and_changes_nothing(trained: St
 
 
 def test_what_an_earlier_report_drew_and_this_one_does_not_is_gone(tmp_path: Path) -> None:
-    study = make_study(tmp_path, experiment("Freeway", ["deepcs", "a2c"], 2))
+    study = make_study(tmp_path, experiment("Freeway", ["deepcs", "plain"], 2))
     make_report(tmp_path, games=0, videos=False)
     figures = tmp_path / "report" / "figures"
     assert (figures / "freeway-main.svg").is_file()
     for run in study.runs:
-        if run.config.treatment == "a2c":
+        if run.config.treatment == "plain":
             (run_path(tmp_path, run) / "curve.csv").unlink()
     make_report(tmp_path, games=0, videos=False)
     assert sorted(path.name for path in figures.iterdir()) == [
@@ -151,9 +152,9 @@ LABEL = re.compile(r"(?<!Supporting Figure )(?<!section )\bS[1-6]\b")
 
 
 def test_no_section_of_the_supplement_can_be_taken_for_a_figure(tmp_path: Path) -> None:
-    treatments = ["deepcs", "a2c", "no-grid", "never-reset"]
+    treatments = ["deepcs", "plain", "no-grid", "never-reset"]
     both = experiment("MontezumaRevenge", treatments, 2, "agents = ['a2c', 'acktr']")
-    make_study(tmp_path, both, experiment("Alien", ["deepcs", "a2c"], 2))
+    make_study(tmp_path, both, experiment("Alien", ["deepcs", "plain"], 2))
     page = re.sub(r'src="data:[^"]*"', "", make_report(tmp_path, games=0).read_text())
     labels = re.findall(r'<p class="paper">(.*?)</p>', page)
     acktr = "Supporting Figure S2 (supplement, section S3)"
@@ -165,7 +166,7 @@ def test_no_section_of_the_supplement_can_be_taken_for_a_figure(tmp_path: Path) 
 
 
 def test_the_page_says_at_its_top_what_the_paper_reached(tmp_path: Path) -> None:
-    make_study(tmp_path, experiment("MontezumaRevenge", ["deepcs", "a2c"], 2))
+    make_study(tmp_path, experiment("MontezumaRevenge", ["deepcs", "plain"], 2))
     page = make_report(tmp_path, games=0).read_text()
     assert "The paper&#x27;s DeepCS: 3,500, best run 6,600 (on ACKTR), after 160M steps." in page
 
@@ -193,7 +194,7 @@ def test_games_below_zero_are_refused(tmp_path: Path) -> None:
 def test_the_command_reports_a_half_written_study(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study = make_study(tmp_path, experiment("KeyHallway", ["deepcs", "a2c"], 3))
+    study = make_study(tmp_path, experiment("KeyHallway", ["deepcs", "plain"], 3))
     damaged, cut, *_ = (run_path(tmp_path, run) for run in study.runs)
     (damaged / "visits.npz").write_bytes(b"PK\3\4 half")
     (cut / "games.csv").write_bytes((cut / "games.csv").read_bytes()[:20])
@@ -214,3 +215,12 @@ def test_the_command_line_says_what_is_wrong_and_exits_with_2(
     assert error.startswith("deepcs: ")
     assert "holds no study" in error
     assert error.count("\n") == 1
+
+
+def test_a_study_of_version_0_1_is_reported(tmp_path: Path) -> None:
+    old = Path(__file__).parents[1] / "data" / "study-0.1"
+    shutil.copytree(old, tmp_path / "studies" / "tiny")
+    page = make_report(tmp_path / "studies" / "tiny", games=2, videos=False)
+    text = page.read_text()
+    assert "Key hallway" in text or "KeyHallway" in text or "Key Hallway" in text
+    assert "DeepCS" in text

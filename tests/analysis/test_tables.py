@@ -43,7 +43,7 @@ from deepcs.analysis.tables import (
 from deepcs.curiosity.games import game
 from deepcs.runs.config import RunConfig, versions
 
-PAIR = experiment("Freeway", ["deepcs", "a2c"], 5)
+PAIR = experiment("Freeway", ["deepcs", "plain"], 5)
 AWKWARD = Table(
     "awkward",
     "50 % & more",
@@ -113,8 +113,8 @@ def test_numbers_for_people() -> None:
 
 def test_scores_are_medians_quartiles_and_tests_of_the_finished_runs(tmp_path: Path) -> None:
     def scores(config: RunConfig) -> list[float]:
-        start = {"deepcs": 12, "a2c": 10}[config.treatment]
-        rows = ROWS - (config.treatment == "a2c" and config.seed == 4)
+        start = {"deepcs": 12, "plain": 10}[config.treatment]
+        rows = ROWS - (config.treatment == "plain" and config.seed == 4)
         return [float(start + config.seed**2)] * rows
 
     results = results_of(tmp_path, PAIR, scores=scores)
@@ -163,7 +163,7 @@ def test_table_1_has_the_papers_best_single_runs_and_ours(tmp_path: Path) -> Non
     def scores(config: RunConfig) -> list[float]:
         return [(700.0 if config.agent == "acktr" else 10.0) + config.seed] * ROWS
 
-    both = experiment("MontezumaRevenge", ["deepcs", "a2c"], 3, "agents = ['a2c', 'acktr']")
+    both = experiment("MontezumaRevenge", ["deepcs", "plain"], 3, "agents = ['a2c', 'acktr']")
     (table,) = published_table(results_of(tmp_path, both, scores=scores))
     rows = {str(row["game"]).rstrip("§"): row for row in cells(table)}
     best = {

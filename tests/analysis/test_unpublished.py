@@ -41,7 +41,7 @@ def hero(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_game_of_ones_own_has_scores_and_no_published_ones(tmp_path: Path, hero: str) -> None:
-    results = results_of(tmp_path, experiment(hero, ["deepcs", "a2c"], 5))
+    results = results_of(tmp_path, experiment(hero, ["deepcs", "plain"], 5))
     table = scores_table(results)
     human = [column.name for column in table.columns].index("human")
     assert [row[human] for row in table.rows] == [None, None]
@@ -64,7 +64,7 @@ def test_beside_a_game_of_the_papers_it_has_no_row_in_table_1(tmp_path: Path, he
 
 def test_the_report_of_a_game_of_ones_own_is_whole(tmp_path: Path, hero: str) -> None:
     swept = experiment(hero, ["deepcs"], 2, "sweep = { tile = [8] }")
-    text = experiment(hero, ["deepcs", "a2c", "no-grid"], 2, "agents = ['a2c', 'acktr']")
+    text = experiment(hero, ["deepcs", "plain", "no-grid"], 2, "agents = ['a2c', 'acktr']")
     study = read_study("made", "\n".join((text, swept)))
     StudyFolder(tmp_path).take(study)
     for run in study.runs:
@@ -77,7 +77,7 @@ def test_the_report_of_a_game_of_ones_own_is_whole(tmp_path: Path, hero: str) ->
 
 
 def test_a_maze_has_no_figure_of_the_papers(tmp_path: Path) -> None:
-    make_study(tmp_path, experiment("KeyHallway", ["deepcs", "a2c", "never-reset"], 2))
+    make_study(tmp_path, experiment("KeyHallway", ["deepcs", "plain", "never-reset"], 2))
     page = make_report(tmp_path, games=0).read_text()
     assert "In the paper:" not in page
     assert set(re.findall(r'<p class="paper">(.*?)</p>', page)) == {"Ours: not in the paper."}
@@ -124,7 +124,7 @@ def test_an_environment_of_ones_own_that_cannot_be_seen_has_a_report_without_pic
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(report, "VIDEO_STEPS", 20)
     settings = "settings = { actors = 4, log_every = 400 }"
-    text = experiment("line_world:make", ["deepcs", "a2c"], 1, settings)
+    text = experiment("line_world:make", ["deepcs", "plain"], 1, settings)
     study = read_study("line", text.replace(str(STEPS), "800"))
     folder = StudyFolder(tmp_path / "study")
     folder.path.mkdir()

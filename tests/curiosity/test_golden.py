@@ -13,7 +13,7 @@ import pytest
 from ale_py import Action, ALEInterface, LoggerMode, roms
 
 from deepcs import CuriosityGrid, Position, game
-from deepcs.curiosity.tracker import Tracker
+from deepcs.curiosity.game import Tracker
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "golden.json").read_text())
 CASES: dict[str, dict[str, Any]] = GOLDEN["cases"]

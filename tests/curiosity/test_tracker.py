@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcs import Position, game
-from deepcs.curiosity.tracker import PATIENCE, Tracker
+from deepcs.curiosity.game import PATIENCE, Tracker
 from deepcs.system.snapshot import SnapshotError
 
 samples = st.lists(

@@ -125,18 +125,18 @@ def test_the_treatments_are_the_papers() -> None:
     lines = {(t.name, t.sees_grid, t.paid, t.lifetime) for t in TREATMENTS.values()}
     assert lines == {
         ("deepcs", True, True, "game"),
-        ("a2c", False, False, "game"),
+        ("plain", False, False, "game"),
         ("no-grid", False, True, "game"),
         ("no-intrinsic", True, False, "game"),
         ("never-reset", True, True, "never"),
         ("life-reset", True, True, "life"),
     }
-    assert treatment("a2c").name == "a2c"
+    assert treatment("a2c").name == "plain"  # as 0.1 called it
 
 
 def test_a_treatment_without_grid_shows_none_whatever_the_grid_setting() -> None:
     shown = [
         RunConfig("Freeway", treatment=name, grid="stacked").actor_settings()["grid"]
-        for name in ("deepcs", "a2c", "no-grid", "no-intrinsic")
+        for name in ("deepcs", "plain", "no-grid", "no-intrinsic")
     ]
     assert shown == ["stacked", "none", "none", "stacked"]

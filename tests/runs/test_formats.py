@@ -82,6 +82,7 @@ def test_a_run_of_version_0_1_is_read_and_played(run: Path) -> None:
     agent = load_agent(run)
     assert agent.step == 1600
     assert agent.config.learner == A2CSettings()
+    assert agent.config.treatment == ("plain" if "-a2c-" in run.name else "deepcs")
     assert len(evaluate(agent, games=2, workers=0).games) == 2
 
 

@@ -20,7 +20,7 @@ cluster_utils = pytest.importorskip("ray.cluster_utils")
 STUDY = """
 [[experiments]]
 worlds = ["KeyHallway"]
-treatments = ["deepcs", "a2c"]
+treatments = ["deepcs", "plain"]
 seeds = 2
 steps = "120k"
 settings = { log_every = "5k", checkpoint_every = "5k" }

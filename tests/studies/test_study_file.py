@@ -15,7 +15,7 @@ from deepcs.studies.study import load_study, read_study, shipped
 EXPERIMENT = """
 [[experiments]]
 worlds = ["KeyHallway"]
-treatments = ["deepcs", "a2c"]
+treatments = ["deepcs", "plain"]
 seeds = 2
 steps = "10k"
 """
@@ -47,22 +47,25 @@ def test_the_paper_study_is_the_papers_protocol() -> None:
         if not run.variant
     )
     for world in ("MontezumaRevenge", "Seaquest"):
-        for treatment in ("deepcs", "a2c", "no-grid", "no-intrinsic"):
+        for treatment in ("deepcs", "plain", "no-grid", "no-intrinsic"):
             assert main.pop((world, "a2c", treatment)) == 25
-    for agent, treatments in (("acktr", ("deepcs", "a2c")), ("a2c", ("never-reset", "life-reset"))):
+    for agent, treatments in (
+        ("acktr", ("deepcs", "plain")),
+        ("a2c", ("never-reset", "life-reset")),
+    ):
         for treatment in treatments:
             assert main.pop(("MontezumaRevenge", agent, treatment)) == 25
     others = {*games()} - {"MontezumaRevenge", "Seaquest"}
     assert len(others) == 10
-    assert main == {(w, "a2c", t): 10 for w in others for t in ("deepcs", "a2c")}
+    assert main == {(w, "a2c", t): 10 for w in others for t in ("deepcs", "plain")}
     sweep = Counter(run.variant for run in runs if run.variant)
     assert sweep == {f"weight={weight}": 5 for weight in (0.1, 0.5, 0.75, 0.9)}
 
 
 def test_the_demo_study_is_a_hallway_and_freeway() -> None:
     assert counts("demo", "world", "treatment", "steps") == {
-        **{("KeyHallway", name, 400_000): 5 for name in ("deepcs", "a2c", "never-reset")},
-        **{("Freeway", name, 100_000): 3 for name in ("deepcs", "a2c")},
+        **{("KeyHallway", name, 400_000): 5 for name in ("deepcs", "plain", "never-reset")},
+        **{("Freeway", name, 100_000): 3 for name in ("deepcs", "plain")},
     }
     assert {run.config.learner.schedule for run in load_study("demo").runs} == {"constant"}
 
@@ -80,7 +83,7 @@ def test_a_study_is_the_product_of_its_lists() -> None:
     assert len(study.runs) == 2 * 2 * (4 + 2)  # ACKTR knows nothing of a2c.entropy
     first, last = study.runs[0], study.runs[-1]
     assert first.name == "KeyHallway-deepcs-paper-seed3-weight=0.5-a2c.entropy=0"
-    assert last.name == "KeyHallway-acktr-a2c-paper-seed7-weight=equal"
+    assert last.name == "KeyHallway-acktr-plain-paper-seed7-weight=equal"
     assert first.variant == "weight=0.5, a2c.entropy=0"
     assert last.variant == "weight=equal"
     assert (first.config.weight, first.config.learner.entropy) == (0.5, 0.0)
@@ -108,8 +111,8 @@ def test_worlds_are_found_in_any_clear_spelling_and_own_ones_get_safe_names() ->
         (('["KeyHallway"]', "[]"), r"got worlds = \[\]; give a list"),
         (('["KeyHallway"]', '"KeyHallway"'), "got worlds = 'KeyHallway'; give a list"),
         (("KeyHallway", "KeyHalway"), "Got world 'KeyHalway'; the nearest is KeyHallway"),
-        (('"a2c"]', '"a3c"]'), "Got treatment 'a3c'; the nearest is a2c"),
-        (('"a2c"]', '"deepcs"]'), "has the run KeyHallway-deepcs-paper-seed0 twice; take it out"),
+        (('"plain"]', '"plane"]'), "Got treatment 'plane'; the nearest is plain"),
+        (('"plain"]', '"deepcs"]'), "has the run KeyHallway-deepcs-paper-seed0 twice; take it out"),
         (("seeds = 2", "seeds = 0"), "got seeds = 0; give how many, such as 5 for 0 to 4"),
         (("seeds = 2", "seeds = []"), r"got seeds = \[\]; give how many"),
         (("seeds = 2", "seeds = true"), "got seeds = True; give how many"),
@@ -136,7 +139,7 @@ def test_a_wrong_line_is_one_sentence(change: tuple[str, str], words: str) -> No
         ('agents = ["ppo"]', "Got agent 'ppo'; choose one of a2c, acktr"),
         ("settings = { tiles = 8 }", "got setting 'tiles'; the nearest is tile"),
         ("settings = { a2c.gama = 0.9 }", "got setting 'a2c.gama'; the nearest is a2c.gamma"),
-        ("settings = { a2c = 3 }", "got setting 'a2c'; the nearest is a2c"),
+        ("settings = { a2c = 3 }", "got setting 'a2c'; the nearest is plain"),
         ('settings = { tile = "big" }', "got tile = 'big'; give a whole number"),
         ("settings = { graded = 1 }", "got graded = 1; give true or false"),
         ('settings = { a2c.schedule = "cosine" }', "give 'linear' or 'constant'"),

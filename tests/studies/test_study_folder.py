@@ -17,7 +17,7 @@ from deepcs.studies.study import read_study
 TEXT = """
 [[experiments]]
 worlds = ["KeyHallway"]
-treatments = ["deepcs", "a2c"]
+treatments = ["deepcs", "plain"]
 seeds = 2
 steps = 10_000
 """

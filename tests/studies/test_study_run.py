@@ -22,12 +22,12 @@ from deepcs.studies.study import load_study
 HALLWAY = """
 [[experiments]]
 worlds = ["KeyHallway"]
-treatments = ["deepcs", "a2c"]
+treatments = ["deepcs", "plain"]
 seeds = 1
 steps = "12k"
 settings = { actors = 4, log_every = 1000, checkpoint_every = 500, milestone_every = 500 }
 """
-NAMES = ("KeyHallway-deepcs-paper-seed0", "KeyHallway-a2c-paper-seed0")
+NAMES = ("KeyHallway-deepcs-paper-seed0", "KeyHallway-plain-paper-seed0")
 
 
 def write_study(folder: Path, text: str) -> Path:
@@ -110,14 +110,14 @@ def make():
 FOUR_STATES = """
 [[experiments]]
 worlds = ["breaking:make"]
-treatments = ["a2c"]
+treatments = ["plain"]
 seeds = 1
 steps = 2000
 settings = { checkpoint_every = 400 }
 
 [[experiments]]
 worlds = ["KeyHallway"]
-treatments = ["a2c"]
+treatments = ["plain"]
 seeds = 1
 steps = 1000
 
@@ -149,8 +149,8 @@ def test_a_failed_run_stops_no_other_and_all_states_are_told_while_another_proce
         status = capsys.readouterr().out
         states = {line.split()[0]: line.split()[1] for line in status.splitlines() if " / " in line}
         assert states == {
-            "breaking-make-a2c-paper-seed0": "failed",
-            "KeyHallway-a2c-paper-seed0": "done",
+            "breaking-make-plain-paper-seed0": "failed",
+            "KeyHallway-plain-paper-seed0": "done",
             "KeyHallway-deepcs-paper-seed0": "running",
             "KeyHallway-no-grid-paper-seed0": "waiting",
         }
@@ -164,10 +164,13 @@ def test_a_failed_run_stops_no_other_and_all_states_are_told_while_another_proce
         code, said, complaint = study.finish()
     assert code == 128 + signal.SIGINT
     assert f"Stopped and saved. Go on with: deepcs study run {file} --out {out}" in said
-    assert "breaking-make-a2c-paper-seed0 failed: RuntimeError: the world broke" in complaint
+    assert "breaking-make-plain-paper-seed0 failed: RuntimeError: the world broke" in complaint
     assert len(study.saved(running.name)) == 1  # as it stopped
-    assert study.saved("breaking-make-a2c-paper-seed0") == [400, 800]  # 51 steps of 16 actors went
-    assert "Traceback" in (out / "logs" / "breaking-make-a2c-paper-seed0.log").read_text()
+    assert study.saved("breaking-make-plain-paper-seed0") == [
+        400,
+        800,
+    ]  # 51 steps of 16 actors
+    assert "Traceback" in (out / "logs" / "breaking-make-plain-paper-seed0.log").read_text()
 
 
 @pytest.mark.long
@@ -178,7 +181,7 @@ def test_a_failed_run_makes_the_exit_code_1_and_goes_on_once_mended(
     assert run_study(file, out) == 1
     said, complaint = capsys.readouterr()
     assert "0 of 1 runs done · 1 failed" in said
-    assert complaint.startswith("deepcs: breaking-make-a2c-paper-seed0 failed: RuntimeError: the")
+    assert complaint.startswith("deepcs: breaking-make-plain-paper-seed0 failed: RuntimeError: the")
     (tmp_path / "mended").touch()
     assert run_study(file, out) == 0
     assert "1 of 1 runs done" in capsys.readouterr().out
@@ -186,11 +189,11 @@ def test_a_failed_run_makes_the_exit_code_1_and_goes_on_once_mended(
 
 @pytest.mark.long
 def test_a_study_that_has_grown_goes_on_under_the_new_total(tmp_path: Path) -> None:
-    one = HALLWAY.replace('"deepcs", "a2c"', '"a2c"').replace('"12k"', "2000")
+    one = HALLWAY.replace('"deepcs", "plain"', '"plain"').replace('"12k"', "2000")
     assert run_study(write_study(tmp_path, one), tmp_path / "out") == 0
     more = one.replace("2000", "3000").replace("seeds = 1", "seeds = [0, 4]")
     assert run_study(write_study(tmp_path, more), tmp_path / "out") == 0
     for seed, segments in ((0, [(0, 2_000), (2_000, 3_000)]), (4, [(0, 3_000)])):
-        logs = load_run(tmp_path / "out" / "runs" / f"KeyHallway-a2c-paper-seed{seed}")
+        logs = load_run(tmp_path / "out" / "runs" / f"KeyHallway-plain-paper-seed{seed}")
         assert [(each.begins, each.steps) for each in logs.segments] == segments
         assert logs.curve["step"][-1] == 3_000

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deepcs import Bounds, CuriosityGrid, Position, UnboundedGrid, game
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.tracker import Tracker
+from deepcs.curiosity.game import Tracker
 from deepcs.system.snapshot import SnapshotError, check_snapshot, from_arrays, to_arrays
 
 positions = st.builds(
@@ -68,7 +68,7 @@ import numpy as np
 from deepcs import Position, game
 from deepcs.curiosity.explorer import Explorer
 from deepcs.system.snapshot import from_arrays
-from deepcs.curiosity.tracker import Tracker
+from deepcs.curiosity.game import Tracker
 
 arrays = dict(np.load(sys.argv[1] + "/arrays.npz"))
 saved = from_arrays(arrays, json.load(open(sys.argv[1] + "/tree.json")))

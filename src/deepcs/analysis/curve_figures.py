@@ -85,7 +85,7 @@ def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]
     by_treatment = {group.config.treatment: group for group in groups}
     ours = by_treatment.get("deepcs", groups[0])
     others = [group for group in groups if group is not ours]
-    plain = [group for group in others if group.config.treatment == "a2c"]
+    plain = [group for group in others if group.config.treatment == "plain"]
     if plain:
         title = f"{spaced(world)}: {ours.label} against {plain[0].label}"
         name, pair = f"{file_name(world)}-main{suffix}", (ours, plain[0])

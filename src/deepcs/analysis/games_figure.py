@@ -44,7 +44,7 @@ LEGEND = {"PC": "PC, published", "PCn": "PCn, published", BEST: "the paper's bes
 def games_figure(results: Results) -> Iterator[Drawing]:
     """DeepCS, and A2C where it was run, on those of the ten games that the study has."""
     found = {
-        world: [g for g in results.of(world) if g.config.treatment in ("deepcs", "a2c")]
+        world: [g for g in results.of(world) if g.config.treatment in ("deepcs", "plain")]
         for world in TEN_GAMES
     }
     found = {world: groups for world, groups in found.items() if groups}
@@ -59,7 +59,12 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
     figure = new_figure(0.65 + 1.8 * down)
     found = {group.look.label: group for groups in games.values() for group in groups}
     lines: list[tuple[str, str, Any, float]] = [
-        (label + OURS * (group.config.treatment == "a2c"), group.look.colour, group.look.line, 1.8)
+        (
+            label + OURS * (group.config.treatment == "plain"),
+            group.look.colour,
+            group.look.line,
+            1.8,
+        )
         for label, group in found.items()
     ]
     references = {world: _references(world) for world in games}
@@ -91,7 +96,7 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
         + (", and the paper's best single run where it names one" if BEST in drawn else "")
         + "; one far above what was reached here is only named, with an arrow."
     )
-    if any(group.config.treatment == "a2c" for group in found.values()):
+    if any(group.config.treatment == "plain" for group in found.values()):
         caption += " A2C on these games is ours: the paper has DeepCS, PC and PCn."
     columns = words("game"), words("group"), STEP, Column("n"), *BAND_COLUMNS
     published_columns = words("game"), words("method"), Column("score")

@@ -52,7 +52,7 @@ def main_in_paper(groups: Sequence[Group]) -> str:
     if first.config.agent != "a2c":
         return OURS
     if first.world in FIGURE_2:
-        missing = {"deepcs": "DeepCS", "a2c": "A2C"}
+        missing = {"deepcs": "DeepCS", "plain": "A2C"}
         for group in groups:
             missing.pop(group.config.treatment, None)
         lacks = "".join(f", here without {label}" for label in missing.values())

@@ -225,7 +225,7 @@ def _findings(results: Results) -> Iterator[str]:
     for world in results.worlds:
         found = {(group.config.treatment, group.config.agent): group for group in results.of(world)}
         for agent in dict.fromkeys(agent for _, agent in found):
-            pair = [found.get((treatment, agent)) for treatment in ("deepcs", "a2c")]
+            pair = [found.get((treatment, agent)) for treatment in ("deepcs", "plain")]
             medians = []
             for group in pair:
                 if group is not None and len(group.final_scores()):

@@ -82,7 +82,7 @@ def differences_table(results: Results) -> Iterator[Table]:
 
 def baseline(groups: Sequence[Group]) -> Group | None:
     """What a world's groups are tested against: plain A2C, or else the first."""
-    plain = [g for g in groups if g.config.treatment == "a2c" and not g.variant]
+    plain = [g for g in groups if g.config.treatment == "plain" and not g.variant]
     plain.sort(key=lambda group: group.config.agent != "a2c")
     return next(iter([*plain, *groups]), None)
 

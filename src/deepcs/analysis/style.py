@@ -74,13 +74,13 @@ class Look:
 # Okabe and Ito's colours.
 _LOOKS = {
     ("deepcs", "a2c"): Look("DeepCS", "#0072B2"),
-    ("a2c", "a2c"): Look("A2C", "#D55E00"),
+    ("plain", "a2c"): Look("A2C", "#D55E00"),
     ("no-grid", "a2c"): Look("No grid", "#009E73"),
     ("no-intrinsic", "a2c"): Look("No intrinsic", "#CC79A7"),
     ("never-reset", "a2c"): Look("Never reset", "#E69F00"),
     ("life-reset", "a2c"): Look("Life reset", "#56B4E9"),
     ("deepcs", "acktr"): Look("DeepCS, ACKTR", "#000000"),
-    ("a2c", "acktr"): Look("ACKTR", "#7F7F7F"),
+    ("plain", "acktr"): Look("ACKTR", "#7F7F7F"),
 }
 
 

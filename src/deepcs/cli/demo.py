@@ -34,13 +34,13 @@ FREEWAY_STEPS = 120_000
 EVALUATION_GAMES = 16
 PLAIN_SECONDS = 20.0  # between lines where there is no terminal
 LAST_GAMES = 0.2  # share of a run's games that count as its end
-COLOURS = {"deepcs": "#0072B2", "a2c": "#D55E00"}  # Okabe and Ito: safe for the colour-blind
+COLOURS = {"deepcs": "#0072B2", "plain": "#D55E00"}  # Okabe and Ito: safe for the colour-blind
 
 WHAT = {
     "deepcs": "every tile pays once in each game, and the agent sees the grid",
     "no-grid": "pays, but the grid is not seen",
     "no-intrinsic": "the grid is seen, but does not pay",
-    "a2c": "neither: plain A2C",
+    "plain": "neither: plain A2C",
     "never-reset": "every tile pays once in all of training",
     "life-reset": "as deepcs: a hallway has only one life",
 }

@@ -19,11 +19,10 @@ from gymnasium.spaces import Box, Dict
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.game import Game
+from deepcs.curiosity.game import Game, Tracker
 from deepcs.curiosity.games import games
 from deepcs.curiosity.grid import Bounds, Curiosity, CuriosityGrid, Lifetime, Position, Tile
 from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
-from deepcs.curiosity.tracker import Tracker
 from deepcs.curiosity.unbounded import UnboundedGrid
 from deepcs.envs.lifecycle import Emulator, Env, Lifecycle
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot

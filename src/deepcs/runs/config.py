@@ -23,7 +23,7 @@ from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.counts import Count, World
 from deepcs.runs.sources import source_digest
-from deepcs.runs.treatment import Treatment, treatment
+from deepcs.runs.treatment import OLD_NAMES, Treatment, treatment
 from deepcs.system.importing import is_path
 from deepcs.system.process import cores
 
@@ -44,7 +44,7 @@ class RunConfig:
     world: World
     """a game, a maze, or module:NAME of a game or module:factory of an environment of your own"""
     treatment: str = "deepcs"
-    """deepcs, a2c, no-grid, no-intrinsic, never-reset or life-reset"""
+    """deepcs, plain, no-grid, no-intrinsic, never-reset or life-reset"""
     protocol: str = "paper"
     """paper, baselines or machado"""
     steps: Count = PAPER_STEPS
@@ -66,7 +66,7 @@ class RunConfig:
     max_frames: int | None = None
     """raw frames per game; None: the protocol's"""
     agent: str = "a2c"
-    """the learner: a2c, acktr (its natural gradient; paper, S3), or module:Class of your own"""
+    """the learner: a2c, acktr (the paper's supplement, S3), or module:Class of your own"""
     learner: Annotated[Any, tyro.conf.Suppress] = None
     """the agent's own numbers, of its Settings class; None: their defaults"""
     network: str = "auto"
@@ -98,6 +98,7 @@ class RunConfig:
         chosen = dataclasses.replace(
             self,
             world=world,
+            treatment=treatment(self.treatment).name,
             weight=check_weight(self._first(self.weight, known and known.weight, "equal")),
             tile=self._first(self.tile, known and known.tile, 1 if world in MAZES else None),
             max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
@@ -266,6 +267,7 @@ def from_json(saved: dict[str, Any]) -> RunConfig:
             numbers["n_steps"] = numbers.pop("steps")
         saved = {key: value for key, value in saved.items() if key not in ("a2c", "acktr")}
         saved |= {"learner": numbers, "network": "fast"}
+        saved["treatment"] = OLD_NAMES.get(saved["treatment"], saved["treatment"])
     if saved["learner"] is not None and not is_path(saved["agent"]):
         saved["learner"] = make_settings(saved["agent"], saved["learner"])
     return RunConfig(**saved)

@@ -28,17 +28,19 @@ TREATMENTS = {
     treatment.name: treatment
     for treatment in (
         Treatment("deepcs", sees_grid=True, paid=True, lifetime="game"),
-        Treatment("a2c", sees_grid=False, paid=False, lifetime="game"),
+        Treatment("plain", sees_grid=False, paid=False, lifetime="game"),
         Treatment("no-grid", sees_grid=False, paid=True, lifetime="game"),
         Treatment("no-intrinsic", sees_grid=True, paid=False, lifetime="game"),
         Treatment("never-reset", sees_grid=True, paid=True, lifetime="never"),
         Treatment("life-reset", sees_grid=True, paid=True, lifetime="life"),
     )
 }
+OLD_NAMES = {"a2c": "plain"}  # in runs and studies of deepcs 0.1
 
 
 def treatment(name: str) -> Treatment:
     """The treatment of that name."""
+    name = OLD_NAMES.get(name, name)
     if name not in TREATMENTS:
         nearest = difflib.get_close_matches(name, TREATMENTS, 1, 0.0)[0]
         raise ValueError(
