@@ -1,11 +1,12 @@
-"""A network with memory, for `deepcs train`: an LSTM that must remember where it has been.
+r"""A network with memory, for `deepcs train`: an LSTM that must remember where it has been.
 
     cd examples
-    deepcs train KeyHallway --treatment no-grid --network lstm:make_network --steps 2M \
-        --a2c.n-steps 20 --a2c.schedule constant
+    deepcs train KeyHallway --treatment no-grid --network lstm:make_network --steps 400k \
+        --a2c.n-steps 20 --a2c.schedule constant --a2c.learning-rate 0.01 \
+        --a2c.rmsprop-decay 0.95 --a2c.max-gradient-norm 5
 
 The treatment no-grid pays for new tiles but does not show the curiosity grid: whether a tile is
-still new can only be remembered. What came of it is in docs/results.md.
+still new can only be remembered. It takes two minutes; docs/results.md says what came of it.
 """
 
 from __future__ import annotations
