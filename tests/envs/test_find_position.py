@@ -110,3 +110,11 @@ def test_of_bytes_that_change_with_screens_the_first_counts_like_rooms_do() -> N
     candidates = room_candidates(Journey(ram, screens[room], begins, []))
     assert [each.address for each in candidates] == [0x80 + 9, 0x80 + 5]
     assert candidates[0].values == (0, 1, 2, 3)
+
+
+def test_a_byte_that_both_axes_push_is_the_coordinate_that_the_screen_shows() -> None:
+    pong = found("Pong")  # where RIGHT moves the paddle up
+    x, y = pong.best
+    assert x is None
+    assert y is not None
+    assert y.address not in [each.address for each in pong.x]

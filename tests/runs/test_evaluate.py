@@ -13,32 +13,34 @@ from deepcs.envs.atari import AtariActor
 from deepcs.envs.make import make_actor
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import BATCH, evaluate, new_game, play_games
-from deepcs.runs.load import Agent, load_agent
 from deepcs.runs.train import train
+from deepcs.runs.trained import TrainedAgent, load_agent
 
 GAMES = 20
 
 
-def untrained(folder: Path, world: str, **settings: Any) -> Agent:
+def untrained(folder: Path, world: str, **settings: Any) -> TrainedAgent:
     """Plays nearly at random."""
-    one = A2CSettings(steps=1)
-    train(RunConfig(world, steps=1, actors=1, shards=1, a2c=one, **settings), folder, workers=0)
+    one = A2CSettings(n_steps=1)
+    train(RunConfig(world, steps=1, actors=1, shards=1, learner=one, **settings), folder, workers=0)
     return load_agent(folder)
 
 
 @pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Agent:
+def agent(tmp_path_factory: pytest.TempPathFactory) -> TrainedAgent:
     return untrained(tmp_path_factory.mktemp("cart"), "own_envs:cart_pole")
 
 
 @pytest.fixture(scope="module")
-def freeway(tmp_path_factory: pytest.TempPathFactory) -> Agent:
+def freeway(tmp_path_factory: pytest.TempPathFactory) -> TrainedAgent:
     """Its games end after 60 raw frames."""
     folder = tmp_path_factory.mktemp("freeway")
     return untrained(folder, "Freeway", protocol="machado", max_frames=60)
 
 
-def test_games_are_the_same_however_many_actors_and_processes_play_them(agent: Agent) -> None:
+def test_games_are_the_same_however_many_actors_and_processes_play_them(
+    agent: TrainedAgent,
+) -> None:
     games = play_games(agent, range(GAMES), seed=5, actors=16, workers=0)
     assert [game.number for game in games] == [*range(GAMES)]
     assert len({len(game.actions) for game in games}) > 9, "they end in another order"
@@ -46,12 +48,12 @@ def test_games_are_the_same_however_many_actors_and_processes_play_them(agent: A
         assert games == play_games(agent, range(GAMES), seed=5, actors=actors, workers=workers)
 
 
-def test_so_are_games_of_the_emulator_with_its_sticky_actions(freeway: Agent) -> None:
+def test_so_are_games_of_the_emulator_with_its_sticky_actions(freeway: TrainedAgent) -> None:
     games = play_games(freeway, range(5), seed=5, actors=5, workers=2)
     assert games == play_games(freeway, range(5), seed=5, actors=2, workers=0)
 
 
-def test_a_game_is_known_by_its_number_alone(agent: Agent) -> None:
+def test_a_game_is_known_by_its_number_alone(agent: TrainedAgent) -> None:
     games = play_games(agent, range(GAMES), seed=5, workers=0)
     assert play_games(agent, [17, 3], seed=5, workers=0) == [games[17], games[3]]
     assert evaluate(agent, games=6, seed=5, workers=0).games == tuple(
@@ -60,7 +62,7 @@ def test_a_game_is_known_by_its_number_alone(agent: Agent) -> None:
     assert play_games(agent, range(GAMES), seed=6, workers=0) != games
 
 
-def test_a_game_is_what_its_seeds_say(freeway: Agent) -> None:
+def test_a_game_is_what_its_seeds_say(freeway: TrainedAgent) -> None:
     """Sticky actions and the policy's draws, each from a seed of its own."""
     for game in play_games(freeway, range(2), seed=9, workers=0):
         world, policy = np.random.SeedSequence((9, game.number)).generate_state(2)
@@ -98,7 +100,7 @@ def test_no_ops_of_a_hundred_games_take_nearly_all_their_values() -> None:
     assert frames <= set(range(1, 31))
 
 
-def test_a_game_that_is_cut_off_makes_room_for_the_next(agent: Agent) -> None:
+def test_a_game_that_is_cut_off_makes_room_for_the_next(agent: TrainedAgent) -> None:
     games = play_games(agent, range(5), seed=5, max_steps=6, actors=2, workers=0)
     whole = play_games(agent, range(5), seed=5, workers=0)
     for cut, game in zip(games, whole, strict=True):
@@ -106,7 +108,7 @@ def test_a_game_that_is_cut_off_makes_room_for_the_next(agent: Agent) -> None:
         assert cut.actions == game.actions[:6]
 
 
-def test_greedy_games_differ_by_their_worlds_alone(agent: Agent) -> None:
+def test_greedy_games_differ_by_their_worlds_alone(agent: TrainedAgent) -> None:
     games = play_games(agent, range(4), seed=5, greedy=True, workers=0)
     assert games == play_games(agent, range(4), seed=5, greedy=True, actors=1, workers=0)
     for game in games:
@@ -116,6 +118,6 @@ def test_greedy_games_differ_by_their_worlds_alone(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("actors", [0, 17])
-def test_actors_beyond_a_batch_are_refused(actors: int, agent: Agent) -> None:
+def test_actors_beyond_a_batch_are_refused(actors: int, agent: TrainedAgent) -> None:
     with pytest.raises(ValueError, match=f"Got {actors} actors; choose a number from 1 to 16"):
         play_games(agent, range(2), actors=actors)

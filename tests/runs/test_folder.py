@@ -134,7 +134,7 @@ def test_a_run_killed_at_its_birth_can_begin_again(tmp_path: Path) -> None:
 def test_other_settings_in_the_same_folder_are_refused_by_name(run: Path) -> None:
     with pytest.raises(RunError, match=r"other settings \(seed 0, not 1\); give another --out"):
         train(replace(HALLWAY, seed=1), run)
-    with pytest.raises(RunError, match=r"treatment 'deepcs', not 'a2c'; actors 2, not 3"):
+    with pytest.raises(RunError, match=r"treatment 'deepcs', not 'plain'; actors 2, not 3"):
         train(replace(HALLWAY, treatment="plain", actors=3), run)
 
 

@@ -146,10 +146,18 @@ def _places(axes: Sequence[Candidate | None]) -> Callable[[np.ndarray], Hashable
     return lambda ram: tuple(int(ram[index] * scale) // PLACE for index, scale in known)
 
 
+def _shown_better(candidates: list[Candidate], other_axis: list[Candidate]) -> list[Candidate]:
+    """Without the bytes that the screen shows to be the other axis, as in Pong, where RIGHT moves
+    the paddle up."""
+    seen = {each.address: each.seen for each in other_axis}
+    return [each for each in candidates if each.seen >= seen.get(each.address, 0.0)]
+
+
 def _conclude(
     name: str, experiments: Experiments, search: Search, journey: Journey, played: np.ndarray
 ) -> Found:
-    x, y = search.candidates(X), search.candidates(Y)
+    across, down = search.candidates(X), search.candidates(Y)
+    x, y = _shown_better(across, down), _shown_better(down, across)
     seen = np.concatenate([played, journey.ram])
     obeying = search.obeying()
     ranges = {
