@@ -139,7 +139,7 @@ def test_a_wrong_line_is_one_sentence(change: tuple[str, str], words: str) -> No
         ('agents = ["ppo"]', "Got agent 'ppo'; choose one of a2c, acktr"),
         ("settings = { tiles = 8 }", "got setting 'tiles'; the nearest is tile"),
         ("settings = { a2c.gama = 0.9 }", "got setting 'a2c.gama'; the nearest is a2c.gamma"),
-        ("settings = { a2c = 3 }", "got setting 'a2c'; the nearest is plain"),
+        ("settings = { a2c = 3 }", "got setting 'a2c'; the nearest is a2c"),
         ('settings = { tile = "big" }', "got tile = 'big'; give a whole number"),
         ("settings = { graded = 1 }", "got graded = 1; give true or false"),
         ('settings = { a2c.schedule = "cosine" }', "give 'linear' or 'constant'"),
