@@ -25,6 +25,7 @@ from deepcs.envs.screen import HEIGHT
 from deepcs.film.position_picture import draw_positions
 from deepcs.system.files import write_whole
 
+DOUBTFUL = 0.4  # confidence below which the picture is to be looked at twice
 SHOWN = 4  # candidates of each kind
 VALUES = 8  # of a room's byte that are printed
 
@@ -146,6 +147,8 @@ def notes(found: Found) -> list[str]:
                 f"No byte was found{doubtful} for {axis}: the player may not move {way}, or its "
                 "place is kept in a table, in pieces, or scrolls."
             )
+        elif candidate.confidence < DOUBTFUL:
+            told.append(f"{axis} is doubtful ({candidate.confidence:.0%}): see the picture.")
         elif alike := _alike(candidate, others[1:]):
             told.append(f"{axis} may as well be {alike}: play so far cannot tell them apart.")
         if candidate is not None and not candidate.scale:

@@ -48,7 +48,7 @@ def register_game(game: Game, *, replace: bool = False) -> Game:
         del _registered[taken.name]
     if game not in TWELVE:
         _registered[game.name] = game
-        do_first(f"game {game.name}", hear_of, game)
+        do_first(f"game {plain_name(game.name)}", hear_of, game)
     return game
 
 
@@ -59,7 +59,7 @@ def hear_of(game: Game) -> None:
     imported in both.
     """
     _heard_of[game.name] = game
-    do_first(f"game {game.name}", hear_of, game)
+    do_first(f"game {plain_name(game.name)}", hear_of, game)
 
 
 @functools.cache

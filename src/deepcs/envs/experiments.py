@@ -129,8 +129,11 @@ class Experiments:
         looks: list[np.ndarray] = []
         begins: list[bool] = []
 
-        def keep(look: np.ndarray) -> None:
-            key = place(self._ram()), (cv2.resize(look, COARSER) // 32).tobytes()
+        def see(first: bool) -> None:
+            ram.append(self._ram())
+            looks.append(self._look())
+            begins.append(first)
+            key = place(ram[-1]), (cv2.resize(looks[-1], COARSER) // 32).tobytes()
             if key not in kept:
                 kept[key] = self._ale.cloneState()
                 chosen.append(0)
@@ -138,8 +141,8 @@ class Experiments:
         for state in states:
             self._ale.restoreState(state)
             self._ale.act(Action.NOOP)  # the screen is stale after a restore
-            keep(self._look())
-        while len(ram) < steps:
+            see(first=True)
+        while len(ram) < steps and sum(chosen) < steps:  # stretches may be over at once
             weights = 1 / np.sqrt(1 + np.array(chosen))
             pick = int(self._rng.choice(len(chosen), p=weights / weights.sum()))
             chosen[pick] += 1
@@ -149,14 +152,7 @@ class Experiments:
                 self._step()
                 if self._ale.game_over():
                     break
-                looks.append(self._look())
-                ram.append(self._ram())
-                begins.append(step == 0)
-                keep(looks[-1])
-            else:
-                continue
-            if not step:  # over at once: not to be chosen again
-                chosen[pick] += steps
+                see(first=step == 0)
         return Journey(np.array(ram), np.array(looks), np.array(begins), list(kept.values()))
 
     def show(self, state: ALEState) -> tuple[np.ndarray, np.ndarray]:

@@ -130,8 +130,8 @@ def find_position(
     say("Playing at random ...")
     kept, played = experiments.play(states)
     say("Pushing ...")
-    first = Search(experiments, kept)
-    axes = [chosen(first.candidates(axis)) for axis in (X, Y)]
+    search = Search(experiments, kept)
+    axes = [chosen(search.candidates(axis)) for axis in (X, Y)]
     say("Exploring ...")
     journey = experiments.explore(kept, exploration, _places(axes))
     order = np.random.default_rng(seed).permutation(len(journey.states))[:states]
@@ -228,21 +228,15 @@ def _moments(
     inside: Callable[[np.ndarray], np.ndarray],
 ) -> tuple[Moment, ...]:
     """Moments far apart from each other, other rooms first."""
-    shown = [Moment(*experiments.show(state)) for state in states]
-    shown = [moment for moment in shown if inside(moment.ram)]
-    if not shown:
-        return ()
-    room = found.rooms[0].address - RAM_BASE if found.rooms else None
-    places = np.array(
-        [
-            (*_position(found, moment.ram), 0 if room is None else 1_000 * int(moment.ram[room]))
-            for moment in shown
-        ],
-        float,
-    )
+    rams = np.array([experiments.show(state)[1] for state in states])
+    eligible = np.flatnonzero(inside(rams)) if inside(rams).any() else np.arange(len(states))
+    places = np.array([_position(found, ram) for ram in rams[eligible]], float)
+    if found.rooms:
+        rooms = rams[eligible, found.rooms[0].address - RAM_BASE]
+        places = np.column_stack([places, 1_000.0 * rooms])  # farther than any place in a room
     picked = [0]
-    nearest = np.full(len(shown), np.inf)
-    while len(picked) < min(MOMENTS, len(shown)):
+    nearest = np.full(len(eligible), np.inf)
+    while len(picked) < min(MOMENTS, len(eligible)):
         nearest = np.minimum(nearest, np.abs(places - places[picked[-1]]).sum(1))
         picked.append(int(nearest.argmax()))
-    return tuple(shown[i] for i in picked)
+    return tuple(Moment(*experiments.show(states[eligible[i]])) for i in picked)

@@ -15,7 +15,7 @@ ALIKE = 12  # of 255: shades of grey that are no difference
 PAIRS = 6_000  # of screens to compare
 APART = 0.08  # of the screen at least, in which two rooms differ
 SEPARATION = 0.5  # how much more alike screens of one room must be than those of two
-TIE = 0.01  # of confidence, within which bytes are alike
+TIE = 0.03  # of confidence, within which bytes are alike
 JUMP = 40  # pixels in a step that no walk makes
 RARELY = 0.05  # a room changes in fewer of the steps than this
 
