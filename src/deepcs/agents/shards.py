@@ -18,7 +18,7 @@ from torch.utils import deterministic
 
 from deepcs.agents.agent import Exchange, Moment, Shard, Vector
 from deepcs.agents.networks import NetworkPlan
-from deepcs.agents.rollout import Actors, FinishedGame, RewardRules
+from deepcs.agents.rollout import Actors, FinishedGame
 from deepcs.agents.training import Training
 from deepcs.curiosity.grid import Tile
 from deepcs.envs.make import make_vec
@@ -104,9 +104,6 @@ class LiveShard:
             copy=False,
             **training.actor_settings,
         )
-        rules = RewardRules(
-            training.weight, training.paid, training.life_ends_return, training.bootstrap_cut
-        )
         self.network = plan.build(
             envs=len(numbers),
             steps=n_steps,
@@ -127,7 +124,7 @@ class LiveShard:
             slice(part.start, part.stop),
         )
         self.agent = training.agent_type(training.settings, shard)
-        self.actors = Actors(pool, numbers.start, n_steps, rules, training.device)
+        self.actors = Actors(pool, numbers.start, n_steps, training.rules, training.device)
         self.numbers = numbers
         self._update: Exchange | None = None
 

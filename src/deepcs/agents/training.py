@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepcs.agents.agent import Agent
+from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
-from deepcs.curiosity.reward import Weight
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,7 @@ class Training:
     actors: int
     shards: int
     seed: int
-    weight: Weight
-    """of the game's reward in the mix"""
-    paid: bool
-    """the learner gets the intrinsic reward"""
-    life_ends_return: bool
-    bootstrap_cut: bool
-    """as in the protocol"""
+    rules: RewardRules
     threads: int = 1
     """torch threads per process"""
     device: str = "cpu"

@@ -13,6 +13,7 @@ import tyro
 
 from deepcs._version import __version__
 from deepcs.agents.networks import plan_network
+from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
 from deepcs.curiosity.games import find_game
@@ -229,8 +230,14 @@ class RunConfig:
 
     def training(self) -> Training:
         """What the shards need to know of a resolved config."""
-        rules = self.protocol_settings
         assert self.weight is not None
+        ends = self.protocol_settings
+        rules = RewardRules(
+            self.weight,
+            self.treatment_settings.paid,
+            ends.life_ends_return,
+            ends.bootstrap_cut,
+        )
         return Training(
             self.world,
             self.actor_settings(),
@@ -240,10 +247,7 @@ class RunConfig:
             self.actors,
             self.shards,
             self.seed,
-            self.weight,
-            self.treatment_settings.paid,
-            rules.life_ends_return,
-            rules.bootstrap_cut,
+            rules,
             self.threads,
             self.device,
         )
