@@ -6,7 +6,8 @@ r"""A network with memory, for `deepcs train`: an LSTM that must remember where 
         --a2c.rmsprop-decay 0.95 --a2c.max-gradient-norm 5
 
 The treatment no-grid pays for new tiles but does not show the curiosity grid: whether a tile is
-still new can only be remembered. It takes two minutes; docs/results.md says what came of it.
+still new can only be remembered. It takes two minutes. One run (seed 0) opened the door in 99.9 %
+of the last sixth of its games; the built-in network, which has no memory, opens it in 8 %.
 """
 
 from __future__ import annotations
