@@ -21,6 +21,7 @@ from deepcs.runs.folder import room_text
 from deepcs.runs.trained import TrainedAgent
 from deepcs.system.files import write_whole
 
+EVALUATION_FORMAT = 2  # how games are numbered and seeded; 1: sixteen streams (deepcs 0.1)
 EVALUATION_SEED = 1_000_003  # apart from the seeds that people train with
 BATCH = 16  # observations that the network sees at once; actors at most
 

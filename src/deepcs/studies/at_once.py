@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,5 +100,6 @@ def runs_at_once(
     if known is not None and known.cores == cores():
         return known
     measured = measure(config, seconds)
-    write_whole(cache, json.dumps(vars(measured)).encode())
+    with suppress(OSError):  # a full disk: then it is measured again the next time
+        write_whole(cache, json.dumps(vars(measured)).encode())
     return measured
