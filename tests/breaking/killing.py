@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from deepcs.runs.progress import Silence
 from deepcs.runs.train import train
 
 CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink", "open")
-LATEST = 60  # number of the latest call to die at
+LATEST = 50  # number of the latest call to die at: a checkpoint takes some thirty
 
 
 @dataclass
@@ -44,15 +45,19 @@ class Placed:
 
         return counted
 
-    def halving(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """os.fsync, before which half of what was written is taken back."""
+    def halving(self, fsync: Callable[[int], None]) -> Callable[[int], None]:
+        """os.fsync, before which half of what was written since the last one is taken back."""
+        durable: dict[tuple[int, int], int] = {}
 
-        def counted(descriptor: int) -> Any:
-            if self.countdown == 1:
-                size = os.fstat(descriptor).st_size
-                os.truncate(descriptor, size // 2)
+        def counted(descriptor: int) -> None:
+            found = os.fstat(descriptor)
+            file = found.st_dev, found.st_ino
+            if self.countdown == 1 and stat.S_ISREG(found.st_mode):
+                safe = durable.get(file, 0)
+                os.truncate(descriptor, safe + (found.st_size - safe) // 2)
                 die()
-            return call(descriptor)
+            fsync(descriptor)
+            durable[file] = found.st_size
 
         return counted
 

@@ -23,7 +23,8 @@ from deepcs.runs.trust import CodeError, key_path
 from deepcs.studies.folder import StudyFolder
 from deepcs.system.files import UnsafePathError
 
-HALLWAY = RunConfig("KeyHallway", steps=800, actors=4, log_every=100, checkpoint_every=200)
+HALLWAY = RunConfig("KeyHallway", steps=800, actors=2, log_every=100, checkpoint_every=200)
+AT_ONCE = ("--at-once", "2")
 STUDY = """
 [[experiments]]
 worlds = ["KeyHallway"]
@@ -45,6 +46,23 @@ def half(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("half") / "run"
     train(RunConfig(**{**vars(HALLWAY), "steps": 400}), out)
     return out
+
+
+@pytest.fixture(scope="module")
+def finished_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of two runs, both done, beside its file."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "study.toml").write_text(STUDY)
+    main(["study", "run", str(folder / "study.toml"), "--out", str(folder / "study"), *AT_ONCE])
+    return folder
+
+
+@pytest.fixture
+def study(finished_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it in the current folder."""
+    shutil.copytree(finished_study, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "study"
 
 
 @pytest.fixture
@@ -95,12 +113,7 @@ def test_a_foreign_run_runs_no_code(
     assert not list(run.parent.glob("was_*"))
 
 
-def test_a_study_and_its_report_run_no_foreign_code(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "study.toml").write_text(STUDY)
-    main(["study", "run", "study.toml", "--out", "study"])
+def test_a_study_and_its_report_run_no_foreign_code(study: Path, tmp_path: Path) -> None:
     (tmp_path / "evil.py").write_text(EVIL)
     for path in (tmp_path / "study" / "runs").iterdir():
         change(path, world="evil:make")
@@ -199,16 +212,11 @@ def test_hard_links_are_not_written_through(run: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("link", ["report", "report/tables", "report/data", "runs", "logs"])
-def test_a_study_empties_no_folder_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_study_empties_no_folder_elsewhere(study: Path, tmp_path: Path, link: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious.csv").write_text("precious")
-    (tmp_path / "study.toml").write_text(STUDY)
-    main(["study", "run", "study.toml", "--out", "study"])
-    place = tmp_path / "study" / link
+    place = study / link
     if place.is_dir():
         shutil.rmtree(place)
     place.parent.mkdir(exist_ok=True)
@@ -220,13 +228,8 @@ def test_a_study_empties_no_folder_elsewhere(
     assert contents(outside) == {str(outside / "precious.csv"): b"precious"}
 
 
-def test_a_report_deletes_only_what_a_report_wrote(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "study.toml").write_text(STUDY)
-    main(["study", "run", "study.toml", "--out", "study"])
-    report = tmp_path / "study" / "report"
+def test_a_report_deletes_only_what_a_report_wrote(study: Path, tmp_path: Path) -> None:
+    report = study / "report"
     make_report("study", games=0, videos=False)
     (report / "tables" / "notes.csv").write_text("mine")
     (tmp_path / "outside.csv").write_text("mine")

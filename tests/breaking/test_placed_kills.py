@@ -32,13 +32,22 @@ LEARNERS: dict[str, dict[str, Any]] = {
 }
 
 
+def kill_often(config: RunConfig, tmp_path: Path, rng: Random, wanted: int) -> None:
+    """Train again and again, killed so often in all; every run ends as the whole one does."""
+    train(config, tmp_path / "whole", workers=1)
+    kills = runs = 0
+    while kills < wanted:
+        out = tmp_path / f"killed {runs}"
+        kills += train_with_placed_kills(config, out, rng, most=wanted - kills)
+        runs += 1
+        assert_same_run(tmp_path / "whole", out)
+    print(f"{kills} kills in {runs} runs")
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_kills_at_placed_calls_change_nothing(learner: str, tmp_path: Path) -> None:
     config = replace(HALLWAY, steps=480, **LEARNERS[learner])
-    train(config, tmp_path / "whole", workers=1)
-    kills = train_with_placed_kills(config, tmp_path / "killed", Random(learner), most=15)
-    assert kills >= 5
-    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+    kill_often(config, tmp_path, Random(learner), wanted=12)
 
 
 @pytest.mark.long
@@ -48,11 +57,4 @@ def test_a_thousand_kills_at_placed_calls_change_nothing(
     learner: str, seed: int, tmp_path: Path
 ) -> None:
     config = replace(HALLWAY, seed=seed, **LEARNERS[learner])
-    train(config, tmp_path / "whole", workers=1)
-    rng = Random(f"{learner} {seed}")
-    kills = 0
-    while kills < 70:
-        out = tmp_path / f"killed after {kills}"
-        kills += train_with_placed_kills(config, out, rng, most=70 - kills)
-        assert_same_run(tmp_path / "whole", out)
-    print(f"{learner}, seed {seed}: {kills} kills")
+    kill_often(config, tmp_path, Random(f"{learner} {seed}"), wanted=70)

@@ -47,7 +47,7 @@ def test_a_study_does_not_begin_finished_runs_anew(
         '[[experiments]]\nworlds = ["KeyHallway"]\ntreatments = ["deepcs", "plain"]\n'
         "seeds = 1\nsteps = 400\nsettings = { actors = 2, log_every = 100 }\n"
     )
-    main(["study", "run", "s.toml", "--out", "s"])
+    main(["study", "run", "s.toml", "--out", "s", "--at-once", "1"])
     gone, damaged = sorted((tmp_path / "s" / "runs").iterdir())
     logs = (gone / "curve.csv").read_bytes()
     shutil.rmtree(gone / "checkpoints")
@@ -187,16 +187,16 @@ def test_a_damaged_study_file_gives_advice_that_works(
         '[[experiments]]\nworlds = ["KeyHallway"]\ntreatments = ["deepcs"]\n'
         "seeds = 1\nsteps = 400\nsettings = { actors = 2, log_every = 100 }\n"
     )
-    main(["study", "run", "s.toml", "--out", "s"])
+    main(["study", "run", "s.toml", "--out", "s", "--at-once", "1"])
     (run,) = (tmp_path / "s" / "runs").iterdir()
     before = load_run(run).curve["step"]
     (tmp_path / "s" / "study.json").write_text("{")
     with pytest.raises(SystemExit) as stop:
-        main(["study", "run", "s.toml", "--out", "s"])
+        main(["study", "run", "s.toml", "--out", "s", "--at-once", "1"])
     assert stop.value.code == 2
     assert "delete that file and run the study again" in capsys.readouterr().err
     os.unlink(tmp_path / "s" / "study.json")
-    main(["study", "run", "s.toml", "--out", "s"])
+    main(["study", "run", "s.toml", "--out", "s", "--at-once", "1"])
     assert list(load_run(run).curve["step"]) == list(before)
 
 
