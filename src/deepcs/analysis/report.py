@@ -51,7 +51,9 @@ from deepcs.film.record import record
 from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.trained import load_agent
 from deepcs.studies.folder import StudyFolder
+from deepcs.system import limits
 from deepcs.system.files import write_whole
+from deepcs.system.limits import check_whole
 
 GAMES = 100  # that the best policies are shown by (paper)
 VIDEO_STEPS = 1_800  # two minutes
@@ -75,8 +77,7 @@ def make_report(
 
     Raises StudyError if the folder is not a study's, RunError if none of its runs is finished.
     """
-    if games < 0:
-        raise ValueError(f"Got {games} games; give a whole number from 0 up.")
+    check_whole("{} games", games, 0, limits.GAMES)
     study = StudyFolder(folder)
     say(f"Reading the runs in {study.path} ...")
     results = collect(study.read(), study.path)

@@ -15,6 +15,7 @@ import tyro
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from deepcs.agents.table import find_agent
 from deepcs.film.record import record
@@ -22,8 +23,9 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import Count
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
 from deepcs.runs.progress import display_for
-from deepcs.runs.train import StoppedError, resume, train
+from deepcs.runs.train import resume, train
 from deepcs.runs.trained import TrainedAgent, load_agent
+from deepcs.system.outputs import check_output
 
 
 def _agent_of(arguments: Sequence[str]) -> str:
@@ -47,11 +49,6 @@ def _finish(path: Path, stopped_by: int | None) -> None:
         return
     print(f"Stopped and saved. Go on with: deepcs resume {path}")
     sys.exit(128 + stopped_by)
-
-
-def _give_up(error: StoppedError) -> None:
-    print(f"deepcs: {error}", file=sys.stderr)
-    sys.exit(1)
 
 
 @dataclass(frozen=True)
@@ -80,12 +77,7 @@ class Train:
         config = dataclasses.replace(self.config, learner=getattr(self, "learner", None))
         name = config.resolved().name
         out = self.out or Path("runs") / name
-        try:
-            stopped_by = train(config, out, workers=self.workers, display=display_for(name))
-        except StoppedError as error:
-            _give_up(error)
-        else:
-            _finish(out, stopped_by)
+        _finish(out, train(config, out, workers=self.workers, display=display_for(name)))
 
 
 @dataclass(frozen=True)
@@ -99,17 +91,13 @@ class Resume:
     """processes that emulate; results do not depend on it; None: one per core"""
 
     def run(self) -> None:
-        try:
-            stopped_by = resume(
-                self.path,
-                steps=self.steps,
-                workers=self.workers,
-                display=display_for(self.path.name),
-            )
-        except StoppedError as error:
-            _give_up(error)
-        else:
-            _finish(self.path, stopped_by)
+        stopped_by = resume(
+            self.path,
+            steps=self.steps,
+            workers=self.workers,
+            display=display_for(self.path.name),
+        )
+        _finish(self.path, stopped_by)
 
 
 @dataclass(frozen=True)
@@ -131,8 +119,10 @@ class Evaluate:
     """processes that emulate; None: one per core"""
 
     def run(self) -> None:
-        torch.set_num_threads(1)  # the emulators have the cores
+        path = self.csv or Path(f"{self.path.resolve().name}-evaluation.csv")
         agent = load_agent(self.path, self.step)
+        check_output(path, "--csv")
+        torch.set_num_threads(1)  # the emulators have the cores
         result = evaluate(
             agent,
             games=self.games,
@@ -141,7 +131,6 @@ class Evaluate:
             workers=self.workers,
         )
         Console().print(evaluation_table(agent, result))
-        path = self.csv or Path(f"{self.path.resolve().name}-evaluation.csv")
         save_evaluation(path, result)
         print(f"Each game: {path}")
 
@@ -150,7 +139,7 @@ def evaluation_table(agent: TrainedAgent, result: Evaluation) -> Table:
     """Median, quartiles and extremes of score, rooms and tiles."""
     config = agent.config
     title = f"{config.world}, {config.treatment}, {config.agent}, {agent.step:,} steps"
-    table = Table(title=f"{title}: {len(result.games)} games", box=box.SIMPLE_HEAD)
+    table = Table(title=Text(f"{title}: {len(result.games)} games"), box=box.SIMPLE_HEAD)
     table.add_column("")
     for name in ("median", "quartiles", "min", "max", "mean"):
         table.add_column(name, justify="right")

@@ -18,6 +18,8 @@ from deepcs.runs.folder import RunError, RunFolder, SavedRun, Segment, curve_col
 from deepcs.runs.lease import Lease, LeaseLostError, Terms
 from deepcs.runs.loop import Logs, Run, Stop
 from deepcs.runs.progress import Display, Silence, Status
+from deepcs.system import limits
+from deepcs.system.limits import check_whole
 from deepcs.system.process import WorkerError
 
 BEFORE_CONFIG = {"lock", "lease", ".config.json.new"}  # all that a run killed at its birth leaves
@@ -106,8 +108,9 @@ def resume(
     lease: Terms | None = None,
 ) -> int | None:
     """Go on with a run, exactly; `steps`: a new, larger total. Returns and raises as `train`."""
-    if steps is not None and steps < 1:
-        raise RunError(f"Got steps {steps}; give a whole number from 1 up.")
+    if steps is not None:
+        check_whole("steps {}", steps, 1, limits.STEPS, refusal=RunError)
+    check_workers(workers)
     folder = RunFolder(path)
     folder.read_config()  # refuses what is no run before a lock is left there
     folder.lock(lease)

@@ -124,6 +124,7 @@ def main() -> None:
     try:
         stopped_by = train(job.config, job.out, workers=job.workers, lease=terms)
     except SPOKEN as error:
+        print(getattr(error.__cause__, "trace", ""), file=sys.stderr)  # a worker's, for the log
         print(f"{MARK}{error}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0 if stopped_by is None else 128 + stopped_by)
