@@ -107,7 +107,7 @@ def test_a_run_without_a_whole_checkpoint_is_no_candidate(hallway: Group, tmp_pa
 def test_an_evaluation_is_read_as_it_was_saved(hallway: Group, tmp_path: Path) -> None:
     result = evaluate(load_agent(hallway.runs[0].path), games=4, workers=0)
     save_evaluation(tmp_path / "games.csv", result)
-    assert read_evaluation(tmp_path / "games.csv") == result
+    assert read_evaluation(tmp_path / "games.csv", len(result.games)) == result
 
 
 def test_boxes_are_quartiles_and_every_game_is_a_dot(

@@ -57,14 +57,22 @@ def test_all_commands_are_shown_where_none_is_given(arguments: list[str], code: 
     done = deepcs(*arguments)
     assert (done.returncode, done.stderr) == (code, "")
     assert "deepcs study status STUDY" in done.stdout
+    assert ("deepcs train GAME" in done.stdout) == ("study" not in arguments)
 
 
-def test_an_error_that_is_not_the_users_keeps_its_traceback(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("shown", [False, True])
+def test_an_error_that_is_not_the_users_is_called_a_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shown: bool
 ) -> None:
     monkeypatch.setattr("deepcs.cli.games.print_games", lambda console: int("no number"))
-    with pytest.raises(ValueError, match="invalid literal"):
+    monkeypatch.setenv("DEEPCS_TRACEBACK", "1" if shown else "")
+    with pytest.raises(SystemExit) as exited:
         main(["games"])
+    error = capsys.readouterr().err
+    assert exited.value.code == 1
+    assert "deepcs: This is a bug in deepcs" in error
+    assert "ValueError: invalid literal" in error
+    assert ("Traceback" in error) == shown
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["games"]])

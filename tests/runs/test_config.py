@@ -59,7 +59,7 @@ def acktr(**numbers: Any) -> dict[str, Any]:
             acktr(decay=1.0),
             "Got acktr.decay 1.0; give a number from 0 to",
         ),
-        ({"seed": 10**20}, "; give a whole number below 2^63"),
+        ({"seed": 10**20}, "; give 9,223,372,036,854,775,807 at most"),
         ({"learner": A2CSettings(gamma=3.0)}, "Got a2c.gamma 3.0; give a number from 0 to 1"),
         (
             acktr(damping=0.0),

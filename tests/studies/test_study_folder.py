@@ -101,7 +101,7 @@ def test_a_study_of_another_format_is_refused(folder: StudyFolder) -> None:
         (["run", "dmeo"], "Got study 'dmeo'; the nearest is demo: choose"),
         (["run", "demo", "--at-once", "0"], "Got --at-once 0; give a whole number from 1 up"),
         (["run", "demo", "--lease-seconds", "0"], "Got --lease-seconds 0.0; give more than 0"),
-        (["run", "demo", "--cpus-per-run", "0"], "give at least 1, 0 and 0"),
+        (["run", "demo", "--cpus-per-run", "0"], "Got --cpus-per-run 0; give a whole number"),
         (["run", "demo", "--address", "auto"], "add --engine ray"),
         (["run", "demo", "--engine", "ray", "--at-once", "2"], "use --cpus-per-run there"),
         (["status", "demo"], "holds no study; begin one with deepcs study run"),

@@ -18,12 +18,14 @@ import numpy as np
 import torch
 
 from deepcs.agents.agent import Moment
-from deepcs.agents.networks import ActorCritic, plan_network
+from deepcs.agents.networks import ActorCritic, NetworkPlan, plan_network, sample_bytes
 from deepcs.agents.rollout import FinishedGame
 from deepcs.agents.shards import Part, ShardGroup, edges, size_in_bytes, vector_layout
 from deepcs.agents.training import Training
 from deepcs.curiosity.grid import Tile
 from deepcs.envs.make import spaces_of
+from deepcs.system import limits
+from deepcs.system.limits import check_whole
 from deepcs.system.process import Process, cores, shared_memory
 from deepcs.system.snapshot import Snapshot
 
@@ -46,8 +48,20 @@ class Outcome:
 
 def check_workers(workers: int | None) -> None:
     """Raise ValueError if there cannot be so many."""
-    if workers is not None and workers < 0:
-        raise ValueError(f"Got {workers} workers; give a whole number from 0 (chosen) up.")
+    if workers is not None:
+        check_whole("{} workers", workers, 0, limits.WORKERS, " (0: chosen)")
+
+
+def check_memory(training: Training, plan: NetworkPlan) -> None:
+    """Raise ValueError if this machine cannot hold the samples of one update."""
+    samples = training.actors * int(training.settings.n_steps)
+    needed, there = samples * sample_bytes(plan), limits.machine_memory()
+    if needed > there:
+        raise ValueError(
+            f"Got {training.actors:,} actors and {training.agent_type.name}.n_steps "
+            f"{training.settings.n_steps:,}, which take {needed / 2**30:,.0f} GB for an update, "
+            f"and this machine has {there / 2**30:,.0f} GB; give fewer."
+        )
 
 
 class Replicas:
@@ -63,6 +77,7 @@ class Replicas:
         self.training = training
         spaces = spaces_of(training.world, **training.actor_settings)
         plan = plan_network(training.network, spaces)
+        check_memory(training, plan)
         self._layout = vector_layout(training, plan)
         workers = workers or min(training.shards, cores())
         replicas = min(workers, training.shards)

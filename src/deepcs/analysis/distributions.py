@@ -84,7 +84,10 @@ class Evaluations:
         step, key = newest_policy(run)
         path = self.folder / f"{key}-seed{seed}-games{games}-{EVALUATION_FORMAT}.csv"
         if path.is_file():
-            return read_evaluation(path)
+            try:
+                return read_evaluation(path, games)
+            except ValueError as error:
+                self._say(f"{path} is damaged ({error}), so its games are played again.")
         self._say(f"Playing {games} games with {run.name} ...")
         workers = None if known_game(run.config.world) else 0  # a maze is played before one starts
         agent = load_agent(run.path, step, allow_code=self._allow_code)
@@ -105,11 +108,11 @@ def newest_policy(run: RunResult) -> tuple[int, str]:
     return steps[-1], f"{run.name}-step{steps[-1]}-{weights[:12]}"
 
 
-def read_evaluation(path: Path) -> Evaluation:
-    """What `save_evaluation` wrote."""
-    with path.open(newline="") as file:
-        return Evaluation(
-            tuple(
+def read_evaluation(path: Path, games: int) -> Evaluation:
+    """What `save_evaluation` wrote of so many games; raises ValueError if it is damaged."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            records = tuple(
                 GameRecord(
                     float(row["score"]),
                     float(row["intrinsic"]),
@@ -119,7 +122,11 @@ def read_evaluation(path: Path) -> Evaluation:
                 )
                 for row in csv.DictReader(file)
             )
-        )
+    except (KeyError, TypeError, AttributeError, csv.Error) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+    if len(records) != games or not np.isfinite([record.score for record in records]).all():
+        raise ValueError(f"it has not the scores of {games} games")
+    return Evaluation(records)
 
 
 def best_of(group: Group, evaluations: Evaluations, games: int) -> Best | None:

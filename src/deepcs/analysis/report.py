@@ -54,7 +54,9 @@ from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.trained import load_agent
 from deepcs.runs.trust import CodeError
 from deepcs.studies.folder import StudyFolder
+from deepcs.system import limits
 from deepcs.system.files import refuse_links, write_whole
+from deepcs.system.limits import check_whole
 
 GAMES = 100  # that the best policies are shown by (paper)
 VIDEO_STEPS = 1_800  # two minutes
@@ -83,8 +85,7 @@ def make_report(
 
     Raises StudyError if the folder is not a study's, RunError if none of its runs is finished.
     """
-    if games < 0:
-        raise ValueError(f"Got {games} games; give a whole number from 0 up.")
+    check_whole("{} games", games, 0, limits.GAMES)
     study = StudyFolder(folder)
     refuse_links(study.path)
     say(f"Reading the runs in {study.path} ...")

@@ -54,6 +54,7 @@ STYLE = matplotlib.RcParams(
         "lines.solid_capstyle": "round",
         "figure.facecolor": "white",
         "savefig.facecolor": "white",
+        "text.parse_math": False,  # a $ in somebody's name is a $
         "svg.fonttype": "path",  # the same letters on every machine
         "svg.hashsalt": "deepcs",  # the same numbers give the same file
     }

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from deepcs.runs.config import PAPER_STEPS, RunConfig
 from deepcs.runs.timed import TimedTraining
+from deepcs.system.limits import SECONDS
 from deepcs.system.process import cores
 
 
 def bench(world: str, seconds: float) -> None:
     """Print the speed of one run, on as many cores as it takes by itself."""
-    if seconds <= 0:
-        raise ValueError(f"Got {seconds} seconds; give a time to measure for, such as 20.")
+    if not 0 < seconds <= SECONDS:
+        raise ValueError(
+            f"Got {seconds} seconds; give a time to measure for, such as 20, and {SECONDS:,} at "
+            "most."
+        )
     config = RunConfig(world).resolved()
     training = TimedTraining(config)
     training.rate(seconds / 10)

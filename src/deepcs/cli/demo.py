@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -19,6 +20,7 @@ from deepcs.film.record import record
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import Evaluation, evaluate
 from deepcs.runs.load import RunLogs, load_run
+from deepcs.runs.train import StoppedError
 from deepcs.runs.trained import load_agent
 from deepcs.runs.treatment import TREATMENTS
 from deepcs.studies.job import Job
@@ -77,10 +79,11 @@ def run_demo(out: Path) -> None:
     ours, control = (float(np.median(results[name].scores)) for name in COLOURS)
     console.print(
         f"With curiosity the chicken crosses {ours:g} times a game, without it {control:g} "
-        f"times.\nLearning curves: {figure}\nVideo:           {video}\n"
-        f"Runs:            {out}/*  (try: deepcs evaluate {out / 'freeway-deepcs'})\n"
+        f"times.\nLearning curves: {escape(str(figure))}\nVideo:           {escape(str(video))}\n"
+        f"Runs:            {escape(f'{out}/*  (try: deepcs evaluate {out}/freeway-deepcs)')}\n"
         f"[dim]{(time.monotonic() - began) / 60:.1f} minutes.[/dim]",
         highlight=False,
+        emoji=False,
         soft_wrap=True,
     )
 
@@ -127,7 +130,7 @@ def _train(console: Console, jobs: Sequence[Job]) -> None:
 
         run_jobs(jobs, failed=failed, show=say)
     if failures:
-        raise RuntimeError("; ".join(failures))
+        raise StoppedError("; ".join(failures))
 
 
 def success(logs: RunLogs) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +25,7 @@ from deepcs.envs.room_search import TIE
 from deepcs.envs.screen import HEIGHT
 from deepcs.film.position_picture import draw_positions
 from deepcs.system.files import write_whole
+from deepcs.system.outputs import check_output
 
 DOUBTFUL = 0.4  # confidence below which the picture is to be looked at twice
 SHOWN = 4  # candidates of each kind
@@ -50,8 +52,13 @@ class FindPosition:
     """of the play; another one sees other places"""
 
     def run(self) -> None:
-        if self.out is not None and (self.out.suffix != ".png" or self.out.is_dir()):
-            raise ValueError(f"Got --out {self.out}; give the name of a file that ends in .png.")
+        if self.out is not None:
+            if self.out.suffix != ".png" or self.out.is_dir():
+                raise ValueError(
+                    f"Got --out {self.out}; give the name of a file that ends in .png."
+                )
+            _make_folder(self.out)
+            check_output(self.out, "--out")
         console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
         with console.status("") as status:
             found = find_position(
@@ -91,9 +98,20 @@ def then(game: Game, rows: int) -> str:
 
 def _save(picture: np.ndarray, path: Path) -> None:
     _, png = cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with _writing(path):
         write_whole(path, png.tobytes())
+
+
+def _make_folder(path: Path) -> None:
+    with _writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say in one sentence that a picture cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise ValueError(
             f"{path} cannot be written ({error.strerror or error}); give --out in another folder."

@@ -49,10 +49,10 @@ def print_games(console: Console) -> None:
         facts = game(name)
         grid = facts.grid()
         table.add_row(
-            name if facts in TWELVE else f"{name} {ADDED}",
+            Text(name if facts in TWELVE else f"{name} {ADDED}"),
             _byte(facts.x, facts),
             _byte(facts.y, facts),
-            facts.room_is,
+            Text(facts.room_is),
             f"{facts.bounds.x},{facts.bounds.y}",
             f"{facts.bounds.width}×{facts.bounds.height}",
             str(facts.tile),
@@ -79,7 +79,7 @@ def print_game(console: Console, name: str) -> None:
     table.add_column(style="cyan", no_wrap=True)
     table.add_column()
     for label, words in _facts(facts):
-        table.add_row(label, words)
+        table.add_row(label, Text(words))
     console.print(table)
     console.print()
     if facts.differences:
@@ -88,7 +88,8 @@ def print_game(console: Console, name: str) -> None:
         for heading in ("what", "paper", "here", "because"):
             differences.add_column(heading)
         for entry in facts.differences:
-            differences.add_row(entry.what, entry.paper, entry.ours, entry.reason)
+            cells = entry.what, entry.paper, entry.ours, entry.reason
+            differences.add_row(*map(Text, cells))
         console.print(differences)
     if facts not in TWELVE:
         console.print("Added by a user: not one of the paper's twelve games.\n", style="bold")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import importlib
 import os
 import select
+import signal
 import sys
-import traceback
 from collections.abc import Sequence
-from typing import Protocol
-
-import tyro
+from typing import NoReturn, Protocol
 
 from deepcs._version import __version__
+from deepcs.cli.arguments import parse
+from deepcs.cli.ending import INTERRUPTED, explain, noting_interrupts, say
 
 WIDTH = 100  # columns where the output is not a terminal
 HELP = """\
@@ -35,6 +35,16 @@ deepcs bench               how fast training is on this machine
 deepcs demo                see the point, twice, in about eight minutes
 
 deepcs COMMAND --help says more; deepcs --version says which version this is."""
+
+STUDY_HELP = """\
+A study: many runs that belong together, written down in a TOML file (docs/studies.md).
+
+deepcs study run STUDY     run all its runs that are not finished; run it again to go on
+deepcs study status STUDY  where its runs stand, also while another process runs it
+deepcs study report STUDY  its figures, tables and statistics, as one page
+
+STUDY is demo, laptop or paper, which come with deepcs, or the path of a .toml file of your own.
+deepcs study COMMAND --help says more."""
 
 
 class Command(Protocol):
@@ -56,26 +66,35 @@ COMMANDS = {
 }
 
 
+class CommandError(ValueError):
+    """A command that there is not."""
+
+
 def main(args: Sequence[str] | None = None) -> None:
-    """Run one subcommand; bad input prints one sentence and exits with code 2."""
+    """Run one subcommand; one that fails prints one sentence and exits with a code of its own.
+
+    args: None: those of this process, which is then expected to end.
+    """
     try:
-        _run(args)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        if not _nobody_reads():
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
-        sys.exit(1)
+        with noting_interrupts() as interrupts:
+            try:
+                _speak_any_language()
+                _run(list(sys.argv[1:] if args is None else args))
+                sys.stdout.flush()
+            except (Exception, KeyboardInterrupt) as error:
+                _end(error, interrupts.noted)
+    finally:
+        if args is None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: let it end in peace
 
 
-def _run(args: Sequence[str] | None) -> None:
-    arguments = list(sys.argv[1:] if args is None else args)
+def _run(arguments: list[str]) -> None:
     if arguments in ([], ["study"]):
-        print(HELP)
+        print(_help(arguments))
         sys.exit(2)
     word = arguments[1] if arguments[0] == "study" else arguments[0]
     if word in ("-h", "--help"):
-        print(HELP)
+        print(_help(arguments))
         return
     if arguments[0] == "--version":
         print(__version__)
@@ -83,18 +102,36 @@ def _run(args: Sequence[str] | None) -> None:
     words = 2 if arguments[0] == "study" else 1
     name, rest = " ".join(arguments[:words]), arguments[words:]
     if name not in COMMANDS:
-        _refuse(f"Got command {name!r}; choose one of {', '.join(COMMANDS)}.")
+        raise CommandError(f"Got command {name!r}; choose one of {', '.join(COMMANDS)}.")
     module, _, kind = COMMANDS[name].partition(":")
     command_type: type[Command] = getattr(importlib.import_module(module), kind)
-    try:
-        if hasattr(command_type, "for_arguments"):
-            command_type = command_type.for_arguments(rest)
-        command = tyro.cli(command_type, args=rest, prog=f"deepcs {name}")
-        command.run()
-    except ValueError as error:
-        if not _ours(error):
-            raise
-        _refuse(str(error))
+    if hasattr(command_type, "for_arguments"):
+        command_type = command_type.for_arguments(rest)
+    parse(command_type, rest, f"deepcs {name}").run()
+
+
+def _help(arguments: Sequence[str]) -> str:
+    return STUDY_HELP if arguments[:1] == ["study"] else HELP
+
+
+def _end(error: Exception | KeyboardInterrupt, interrupted: bool) -> NoReturn:
+    """Say what happened, and exit."""
+    if interrupted or isinstance(error, KeyboardInterrupt):
+        print("deepcs: Interrupted.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    if isinstance(error, BrokenPipeError) and _nobody_reads():
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        sys.exit(1)
+    code, sentence = explain(error)
+    say(error, sentence)
+    sys.exit(code)
+
+
+def _speak_any_language() -> None:
+    """Print names of files that are no text, and characters that the terminal has not, somehow."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _nobody_reads() -> bool:
@@ -102,14 +139,3 @@ def _nobody_reads() -> bool:
     output = select.poll()
     output.register(sys.stdout, 0)
     return any(event & select.POLLERR for _, event in output.poll(0))
-
-
-def _ours(error: BaseException) -> bool:
-    """Whether our code raised it, as a word to the user, and not some library."""
-    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    return str(frame.f_globals.get("__name__", "")).split(".")[0] in ("deepcs", "__main__")
-
-
-def _refuse(sentence: str) -> None:
-    print(f"deepcs: {sentence}", file=sys.stderr)
-    sys.exit(2)

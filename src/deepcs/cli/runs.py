@@ -16,6 +16,7 @@ import tyro
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from deepcs.agents.table import find_agent
 from deepcs.film.record import record
@@ -23,8 +24,9 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import Count
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
 from deepcs.runs.progress import display_for
-from deepcs.runs.train import StoppedError, resume, train
+from deepcs.runs.train import resume, train
 from deepcs.runs.trained import TrainedAgent, load_agent
+from deepcs.system.outputs import check_output
 
 
 def _agent_of(arguments: Sequence[str]) -> str:
@@ -55,11 +57,6 @@ def _warn(sentence: str) -> None:
     print(f"deepcs: {sentence}", file=sys.stderr)
 
 
-def _give_up(error: StoppedError) -> None:
-    print(f"deepcs: {error}", file=sys.stderr)
-    sys.exit(1)
-
-
 @dataclass(frozen=True)
 class Train:
     """Train an agent: DeepCS on A2C or ACKTR, or one of its controls."""
@@ -86,12 +83,7 @@ class Train:
         config = dataclasses.replace(self.config, learner=getattr(self, "learner", None))
         name = config.resolved().name
         out = self.out or Path("runs") / name
-        try:
-            stopped_by = train(config, out, workers=self.workers, display=display_for(name))
-        except StoppedError as error:
-            _give_up(error)
-        else:
-            _finish(out, stopped_by)
+        _finish(out, train(config, out, workers=self.workers, display=display_for(name)))
 
 
 @dataclass(frozen=True)
@@ -109,19 +101,15 @@ class Resume:
     """go on although settings, logs or library versions are not as they were saved"""
 
     def run(self) -> None:
-        try:
-            stopped_by = resume(
-                self.path,
-                steps=self.steps,
-                workers=self.workers,
-                display=display_for(self.path.name),
-                allow_code=self.allow_code,
-                accept_changes=self.accept_changes,
-            )
-        except StoppedError as error:
-            _give_up(error)
-        else:
-            _finish(self.path, stopped_by)
+        stopped_by = resume(
+            self.path,
+            steps=self.steps,
+            workers=self.workers,
+            display=display_for(self.path.name),
+            allow_code=self.allow_code,
+            accept_changes=self.accept_changes,
+        )
+        _finish(self.path, stopped_by)
 
 
 @dataclass(frozen=True)
@@ -145,8 +133,10 @@ class Evaluate:
     """run what the run names as module:name, though you did not train it here"""
 
     def run(self) -> None:
-        torch.set_num_threads(1)  # the emulators have the cores
+        path = self.csv or Path(f"{self.path.resolve().name}-evaluation.csv")
         agent = load_agent(self.path, self.step, allow_code=self.allow_code, say=_warn)
+        check_output(path, "--csv")
+        torch.set_num_threads(1)  # the emulators have the cores
         result = evaluate(
             agent,
             games=self.games,
@@ -155,7 +145,6 @@ class Evaluate:
             workers=self.workers,
         )
         Console().print(evaluation_table(agent, result))
-        path = self.csv or Path(f"{self.path.resolve().name}-evaluation.csv")
         save_evaluation(path, result)
         print(f"Each game: {path}")
 
@@ -164,7 +153,7 @@ def evaluation_table(agent: TrainedAgent, result: Evaluation) -> Table:
     """Median, quartiles and extremes of score, rooms and tiles."""
     config = agent.config
     title = f"{config.world}, {config.treatment}, {config.agent}, {agent.step:,} steps"
-    table = Table(title=f"{title}: {len(result.games)} games", box=box.SIMPLE_HEAD)
+    table = Table(title=Text(f"{title}: {len(result.games)} games"), box=box.SIMPLE_HEAD)
     table.add_column("")
     for name in ("median", "quartiles", "min", "max", "mean"):
         table.add_column(name, justify="right")

@@ -13,7 +13,9 @@ from typing import Annotated, Literal
 import tyro
 from rich.console import Console
 from rich.live import Live
+from rich.text import Text
 
+from deepcs.cli.ending import printable
 from deepcs.cli.main import WIDTH
 from deepcs.runs.lease import LEASE_SECONDS
 from deepcs.runs.loop import Stop
@@ -26,6 +28,8 @@ from deepcs.studies.local import run_jobs
 from deepcs.studies.ray_engine import Cluster
 from deepcs.studies.status import run_statuses, status_table, summary
 from deepcs.studies.study import Study, load_study, study_name
+from deepcs.system import limits
+from deepcs.system.limits import check_whole
 
 StudyName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")]
 LIVE_SECONDS = 2.0  # between readings of the runs' folders
@@ -80,15 +84,20 @@ class Run:
 
     def _check(self) -> None:
         """Refuse what the engine has no use for."""
-        if self.at_once is not None and self.at_once < 1:
-            raise StudyError(f"Got --at-once {self.at_once}; give a whole number from 1 up.")
-        if self.cpus_per_run < 1 or self.gpus_per_run < 0 or self.retries < 0:
+        if self.at_once is not None:
+            check_whole("--at-once {}", self.at_once, 1, limits.WORKERS)
+        check_whole("--cpus-per-run {}", self.cpus_per_run, 1, limits.WORKERS)
+        check_whole("--retries {}", self.retries, 0, limits.RETRIES)
+        if not 0 <= self.gpus_per_run <= limits.WORKERS:
             raise StudyError(
-                f"Got {self.cpus_per_run} cpus and {self.gpus_per_run} gpus per run and "
-                f"{self.retries} retries; give at least 1, 0 and 0."
+                f"Got --gpus-per-run {self.gpus_per_run}; give a number from 0 to "
+                f"{limits.WORKERS:,}."
             )
-        if not self.lease_seconds > 0:
-            raise StudyError(f"Got --lease-seconds {self.lease_seconds}; give more than 0.")
+        if not 0 < self.lease_seconds <= limits.SECONDS:
+            raise StudyError(
+                f"Got --lease-seconds {self.lease_seconds}; give more than 0, and "
+                f"{limits.SECONDS:,} at most."
+            )
         if self.engine == "ray" and self.at_once is not None:
             raise StudyError("Got --at-once with --engine ray; use --cpus-per-run there.")
         if self.engine == "local" and self.address is not None:
@@ -144,7 +153,8 @@ class Run:
         print(f"{study.name}: {summary(run_statuses(folder, study.runs))}")
         for name, reason in failures.items():
             log = folder.path / "logs" / f"{name}.log"
-            print(f"deepcs: {name} failed: {reason} (its log: {log})", file=sys.stderr)
+            failed = f"{name} failed: {reason} (its log: {log})"
+            print(f"deepcs: {printable(failed)}", file=sys.stderr)
         out = "" if self.out is None else f" --out {self.out}"
         if signal is not None:
             engine = "" if self.engine == "local" else f" --engine {self.engine}"
@@ -204,4 +214,5 @@ class Status:
         for each in statuses:
             if each.state == "failed":
                 log = folder.log_path(each.run)
-                console.print(f"{each.run.name} failed: {each.reason} ({log})", soft_wrap=True)
+                failed = f"{each.run.name} failed: {printable(each.reason)} ({log})"
+                console.print(Text(failed), soft_wrap=True)

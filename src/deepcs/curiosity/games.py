@@ -102,8 +102,15 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower().replace("'s", "").replace("’s", ""))
 
 
+def is_name(text: str) -> bool:
+    """Whether a text can be a game's name: module:NAME, a path or a formula cannot."""
+    return re.fullmatch(r"((ALE|deepcs)/)?[\w\s'’.-]+", text, flags=re.IGNORECASE) is not None
+
+
 def game_named(name: str) -> Game | None:
     """The game of exactly that name, whatever its case and separators, or None."""
+    if not is_name(name):
+        return None
     wanted = plain_name(name)
     for known in TWELVE:  # which need no look at installed packages
         if plain_name(known.name) == wanted:
@@ -118,7 +125,7 @@ def find_game(name: str) -> Game | None:
     found = game_named(name)
     if found is not None:
         return found
-    wanted = plain_name(name)
+    wanted = plain_name(name) if is_name(name) else ""
     if not wanted:
         return None
     begins = [each for each in _all().values() if plain_name(each.name).startswith(wanted)]

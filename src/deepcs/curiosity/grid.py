@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
+from deepcs.system.limits import TILE, check_whole
 from deepcs.system.snapshot import (
     Snapshot,
     SnapshotError,
@@ -65,8 +66,9 @@ class Bounds:
 
 def check_tile(tile: int) -> int:
     """Return the tile size if it is usable, else raise ValueError."""
-    if not isinstance(tile, (int, np.integer)) or tile < 1:
-        raise ValueError(f"Got a tile size of {tile}; give a whole number of units from 1 up.")
+    whole: Any = tile
+    number = int(whole) if isinstance(whole, np.integer) else whole
+    check_whole("a tile size of {}", number, 1, TILE)
     return tile
 
 

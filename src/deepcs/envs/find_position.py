@@ -19,6 +19,8 @@ from deepcs.envs.experiments import Experiments, Journey
 from deepcs.envs.position_search import Candidate, Search, X, Y
 from deepcs.envs.roms import no_such_rom, rom_named
 from deepcs.envs.room_search import RoomCandidate, room_candidates
+from deepcs.system import limits
+from deepcs.system.limits import check_whole
 
 STATES = 60  # of random play that pushes start from; and as many of exploration
 EXPLORATION = 4_000  # steps
@@ -121,11 +123,9 @@ def find_position(
     rom = rom_named(name)
     if rom is None:
         raise ValueError(no_such_rom(name))
-    for what, number, least in (("states", states, 10), ("steps of exploration", exploration, 100)):
-        if number < least:
-            raise ValueError(f"Got {number} {what}; give a whole number from {least} up.")
-    if seed < 0:
-        raise ValueError(f"Got seed {seed}; give a whole number from 0 up.")
+    check_whole("{} states", states, 10, limits.STATES)
+    check_whole("{} steps of exploration", exploration, 100, limits.EXPLORATION)
+    check_whole("seed {}", seed, 0, limits.SEED)
     experiments = Experiments(rom, seed)
     say("Playing at random ...")
     kept, played = experiments.play(states)

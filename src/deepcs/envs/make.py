@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 
 from deepcs.curiosity.game import Game
-from deepcs.curiosity.games import find_game, games, plain_name
+from deepcs.curiosity.games import find_game, games, is_name, plain_name
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.pool import ActorPool
@@ -19,7 +19,9 @@ from deepcs.envs.protocol import protocol as find_protocol
 from deepcs.envs.roms import check_known
 from deepcs.envs.seats import Env, Spaces
 from deepcs.envs.wrapper import CuriosityWrapper
+from deepcs.system import limits
 from deepcs.system.importing import load_object
+from deepcs.system.limits import check_whole
 
 OWN = "module:factory of a function that returns a Gymnasium environment, or module:NAME of a Game"
 
@@ -34,7 +36,7 @@ def world_name(name: str) -> str:
         return found.name
     known = [*games(), *MAZES]
     by_plain = {plain_name(each): each for each in known}
-    if plain_name(name) in by_plain:
+    if is_name(name) and plain_name(name) in by_plain:
         return by_plain[plain_name(name)]
     nearest = by_plain[difflib.get_close_matches(plain_name(name), by_plain, 1, 0.0)[0]]
     raise ValueError(
@@ -78,7 +80,10 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
     _check_settings(path, settings)
     defaults: dict[str, Any] = {"lifetime": "game", "tile": None, "graded": False}
     wanted = {key: settings.get(key, default) for key, default in defaults.items()}
-    taken = inspect.signature(factory).parameters
+    try:
+        taken = inspect.signature(factory).parameters
+    except ValueError as error:  # what is written in C need not have one
+        raise ValueError(f"Got {path!r}, which is {factory!r}; give {OWN}.") from error
     for key, value in wanted.items():
         if key not in taken and value != defaults[key]:
             raise ValueError(
@@ -86,7 +91,22 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
                 f"add it to the factory: def {name}({key}=...)."
             )
     wanted |= {"grid": settings.get("grid", "plane") != "none", "render_mode": render_mode}
-    env = factory(**{key: value for key, value in wanted.items() if key in taken})
+    given = {key: value for key, value in wanted.items() if key in taken}
+    needed = [
+        key
+        for key, parameter in taken.items()
+        if key not in given
+        and parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    if needed:
+        raise ValueError(
+            f"{path} needs an argument {needed[0]!r}, which deepcs does not have; give it a "
+            f"default: def {name}({needed[0]}=...)."
+        )
+    env = factory(**given)
+    if not isinstance(env, gymnasium.Env):
+        raise ValueError(f"{path} returned {env!r}; give {OWN}.")
     layer = env
     while isinstance(layer, gymnasium.Wrapper):
         if isinstance(layer, CuriosityWrapper):
@@ -130,8 +150,7 @@ def make_vec(
     >>> observations.shape
     (2, 5, 84, 84)
     """
-    if num_envs < 1:
-        raise ValueError(f"Got num_envs {num_envs}; a pool needs at least one actor.")
+    check_whole("num_envs {}", num_envs, 1, limits.ACTORS)
     if callable(world):
         if settings:
             raise ValueError(f"Got {', '.join(settings)} beside a function; set them inside it.")

@@ -31,6 +31,8 @@ from deepcs.envs.seats import (
     Spaces,
     actor_seed,
 )
+from deepcs.system import limits
+from deepcs.system.limits import check_whole
 from deepcs.system.process import Process, cores, shared_memory
 from deepcs.system.snapshot import Snapshot, SnapshotError, check_snapshot
 
@@ -62,10 +64,9 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         """
         if not factories:
             raise ValueError("Got no environments; a pool needs at least one actor.")
-        if workers is not None and workers < 0:
-            raise ValueError(f"Got {workers} workers; give 0 (in this process) or more.")
-        if seed < 0:
-            raise ValueError(f"Got seed {seed}; give a whole number from 0 up.")
+        if workers is not None:
+            check_whole("{} workers", workers, 0, limits.WORKERS, " (0: in this process)")
+        check_whole("seed {}", seed, 0, limits.SEED)
         workers = min(cores() if workers is None else workers, len(factories))
         sample = factories[0]()
         self.single_observation_space = sample.observation_space

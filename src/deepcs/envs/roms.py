@@ -9,7 +9,7 @@ from pathlib import Path
 from ale_py import roms
 from ale_py.registration import rom_id_to_name
 
-from deepcs.curiosity.games import game_named, plain_name
+from deepcs.curiosity.games import game_named, is_name, plain_name
 
 FOR_TWO = ("combat", "joust", "maze_craze", "warlords")  # the emulator exits when they are loaded
 
@@ -25,7 +25,7 @@ def rom_names() -> dict[str, str]:
 def rom_named(name: str) -> str | None:
     """The name of ale-py's game, as in Gymnasium, in whatever case and separators; or None."""
     by_plain = {plain_name(known): known for known in rom_names()}
-    return by_plain.get(plain_name(name))
+    return by_plain.get(plain_name(name)) if is_name(name) else None
 
 
 def no_such_rom(name: str) -> str:

@@ -21,8 +21,11 @@ from deepcs.film.overlay import draw_grid_over
 from deepcs.film.panels import Composition, Number, Scene, enlarge_game
 from deepcs.runs.evaluate import EVALUATION_SEED, PlayedGame, play_games
 from deepcs.runs.trained import TrainedAgent
+from deepcs.system import limits
+from deepcs.system.limits import check_whole
 
 FPS = 15  # real time: 60 raw frames a second, 4 to a step
+FASTEST = 1_000  # frames a second
 MAX_STEPS = 4_500  # five minutes
 
 
@@ -106,11 +109,12 @@ def record(
     workers: processes that play; None: one per core, 0: this one. A file that is there already is
     replaced once the new one is whole.
     """
-    for name, number in (("best_of", best_of), ("max_steps", max_steps), ("fps", fps)):
-        if number is not None and number < 1:
-            raise ValueError(f"Got {name} {number}; give a whole number from 1 up.")
-    if game < 0:
-        raise ValueError(f"Got game {game}; give a game's number, from 0 up.")
+    check_whole("best_of {}", best_of, 1, limits.GAMES)
+    check_whole("fps {}", fps, 1, FASTEST)
+    if max_steps is not None:
+        check_whole("max_steps {}", max_steps, 1, limits.FRAMES)
+    check_whole("game {}", game, 0, limits.GAME_NUMBER)
+    check_whole("seed {}", seed, 0, limits.SEED)
     path = Path(path)
     with _written_beside(path) as beside:
         played = play_games(

@@ -14,6 +14,7 @@ import tyro
 
 from deepcs._version import __version__
 from deepcs.agents.networks import plan_network
+from deepcs.agents.replicas import check_memory
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
@@ -26,17 +27,26 @@ from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.counts import Count, World
 from deepcs.runs.sources import source_digest
 from deepcs.runs.treatment import OLD_NAMES, Treatment, treatment
+from deepcs.system import limits
 from deepcs.system.importing import is_path
+from deepcs.system.limits import check_whole
 from deepcs.system.process import cores
 
 FORMAT = 2  # of the run folder: what is written, and can be resumed
 READABLE = (1, 2)  # formats that can be evaluated, recorded and reported
 LIBRARIES = ("torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
 PAPER_STEPS = 160_000_000
-LARGEST_SEED = 2**63 - 1  # what every generator takes
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
-POSITIVE = ("steps", "actors", "threads", "log_every", "milestone_every")
-NOT_NEGATIVE = ("shards", "checkpoint_every", "seed")
+WHOLE = {  # the least and the most that a setting may be
+    "steps": (1, limits.STEPS),
+    "actors": (1, limits.ACTORS),
+    "threads": (1, limits.THREADS),
+    "log_every": (1, limits.STEPS),
+    "milestone_every": (1, limits.STEPS),
+    "shards": (0, limits.SHARDS),
+    "checkpoint_every": (0, limits.STEPS),
+    "seed": (0, limits.SEED),
+}
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,7 @@ class RunConfig:
             plan = plan_network(self.network, spaces)
         except ValueError as error:
             raise ValueError(f"{self.world} cannot be trained in as it is: {error}") from error
+        check_memory(training, plan)
         training.agent_type.vectors(self.learner, plan, self.shards)
         return dataclasses.replace(self, network=plan.name)
 
@@ -133,20 +144,20 @@ class RunConfig:
 
     def check(self) -> None:
         """Raise ValueError for what can be refused without running code of the user's own."""
-        for names, least in ((POSITIVE, 1), (NOT_NEGATIVE, 0)):
-            for name in names:
-                if not _whole(getattr(self, name), least):
-                    raise ValueError(
-                        f"Got {name} {getattr(self, name)}; give a whole number from {least} up."
-                    )
-        if self.seed > LARGEST_SEED:
-            raise ValueError(f"Got seed {self.seed}; give a whole number below 2^63.")
+        for name, (least, most) in WHOLE.items():
+            check_whole(f"{name} {{}}", getattr(self, name), least, most)
+        for name in ("compass", "graded"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"Got {name} {getattr(self, name)!r}; give true or false.")
+        for name in ("world", "treatment", "protocol", "agent", "network", "device"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"Got {name} {getattr(self, name)!r}; give a text.")
+        if self.weight is not None:
+            check_weight(self.weight)
         if self.grid not in ("plane", "stacked"):
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
-        if self.max_frames is not None and not _whole(self.max_frames, 1):
-            raise ValueError(
-                f"Got max_frames {self.max_frames}; give a whole number from 1 up, or none."
-            )
+        if self.max_frames is not None:
+            check_whole("max_frames {}", self.max_frames, 1, limits.FRAMES, ", or none")
         if self.tile is not None:
             check_tile(self.tile)
         protocol(self.protocol)
@@ -166,10 +177,8 @@ class RunConfig:
                 f"Got learner {settings!r} for agent {self.agent}; give a "
                 f"{agent.Settings.__name__}."
             )
-        if not _whole(settings.n_steps, 1):
-            raise ValueError(
-                f"Got {agent.name}.n_steps {settings.n_steps}; give a whole number from 1 up."
-            )
+        most = limits.SAMPLES // self.actors
+        check_whole(f"{agent.name}.n_steps {{}}", settings.n_steps, 1, most)
         if hasattr(settings, "check"):
             settings.check()
         return settings
@@ -252,10 +261,6 @@ class RunConfig:
             self.threads,
             self.device,
         )
-
-
-def _whole(number: object, least: int) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and number >= least
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:

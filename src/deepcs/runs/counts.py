@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated
 
 import tyro
+
+from deepcs.system.limits import STEPS, shown
 
 UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000, "g": 1_000_000_000}
 
@@ -14,9 +18,14 @@ def parse_count(text: str) -> int:
     """A whole number, with k, M or B for thousands, millions and billions."""
     match = re.fullmatch(r"(-?\d[\d_,]*(?:\.\d+)?(?:e\d+)?)([kmbg]?)", text.strip().lower())
     if match is None:
-        raise ValueError(f"Got {text!r}; give a whole number such as 120000, 500k or 2.5M.")
-    number = float(re.sub("[_,]", "", match[1])) * UNITS[match[2]]
-    if number != int(number):
+        raise ValueError(
+            f"Got {shown(repr(text))}; give a whole number such as 120000, 500k or 2.5M."
+        )
+    written = Decimal(re.sub("[_,]", "", match[1]))
+    if abs(written) > STEPS:  # asked before the digits of 1e999999999 are written out
+        raise ValueError(f"Got {shown(text)}; give {STEPS:,} at most.")
+    number = Fraction(written) * UNITS[match[2]]
+    if number.denominator != 1:
         raise ValueError(f"Got {text!r}, which is not whole; give a number such as 500k or 2.5M.")
     return int(number)
 

@@ -19,7 +19,9 @@ import numpy as np
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.folder import room_text
 from deepcs.runs.trained import TrainedAgent
+from deepcs.system import limits
 from deepcs.system.files import write_whole
+from deepcs.system.limits import check_whole
 
 EVALUATION_FORMAT = 2  # how games are numbered and seeded; 1: sixteen streams (deepcs 0.1)
 EVALUATION_SEED = 1_000_003  # apart from the seeds that people train with
@@ -69,6 +71,7 @@ def play_games(
     """
     if not 1 <= actors <= BATCH:
         raise ValueError(f"Got {actors} actors; choose a number from 1 to {BATCH}.")
+    check_whole("seed {}", seed, 0, limits.SEED)
     envs = agent.make_envs(min(actors, len(numbers)), seed=seed, workers=workers)
     try:
         games = [new_game(seed, number) for number in numbers]
@@ -159,8 +162,7 @@ def evaluate(
     workers: int | None = None,
 ) -> Evaluation:
     """Play that many games, numbers 0, 1, 2 and so on, each from its own seed and no-ops."""
-    if games < 1:
-        raise ValueError(f"Got {games} games; give a whole number from 1 up.")
+    check_whole("{} games", games, 1, limits.GAMES)
     played = play_games(agent, range(games), seed=seed, greedy=greedy, workers=workers)
     return Evaluation(tuple(game.record for game in played if game.record is not None))
 

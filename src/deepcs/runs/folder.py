@@ -12,13 +12,12 @@ import io
 import json
 import os
 import re
-import zlib
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -270,7 +269,14 @@ class RunFolder:
                 tuple(map(str, saved.get("accepted", []))),
                 is_signed(digest_of(saved["config"]), saved.get("signature")),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+        ) as error:
             raise RunError(
                 f"{path} lacks or mistakes a setting ({error}); restore the file from a copy."
             ) from error
@@ -432,8 +438,34 @@ class VisitLog:
 def read_visits(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
     """The columns of a visits.npz by name, and the texts of its rooms."""
     try:
-        with np.load(path) as arrays:
+        with warnings.catch_warnings(), np.load(path) as arrays:
+            warnings.simplefilter("error")
             columns = {name: arrays[name] for name in VisitLog.NAMES}
-            return columns, [str(room) for room in arrays["rooms"]]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
-        raise RunError(f"{path} is damaged or missing; restore it from a copy.") from error
+            rooms = arrays["rooms"]
+        _check_visits(columns, rooms)
+    except Exception as error:  # of damaged bytes, zipfile and NumPy raise nearly anything
+        raise RunError(
+            f"{path} is damaged or missing ({type(error).__name__}: {error}); restore it from a "
+            "copy."
+        ) from error
+    return columns, [str(room) for room in rooms]
+
+
+def _check_visits(columns: dict[str, np.ndarray], rooms: np.ndarray) -> None:
+    """Raise ValueError for what no VisitLog writes."""
+    lengths = {column.shape for column in columns.values()}
+    kinds = {column.dtype for column in columns.values()}
+    if kinds != {np.dtype(np.int64)} or len(lengths) != 1 or columns["step"].ndim != 1:
+        raise ValueError("its columns are not whole numbers of one length")
+    if rooms.dtype.kind != "U" or rooms.ndim != 1:
+        raise ValueError("its rooms are not texts")
+    for room in rooms:
+        parse_room(str(room))
+    if not len(columns["step"]):
+        return
+    if columns["room"].min() < 0 or columns["room"].max() >= len(rooms):
+        raise ValueError("it has visits to rooms that it does not name")
+    if columns["step"].min() < 1 or (np.diff(columns["step"]) < 0).any():
+        raise ValueError("its steps are not in order")
+    if columns["entries"].min() < 1:
+        raise ValueError("it has tiles that were entered less than once")

@@ -52,7 +52,7 @@ def load_run(path: Path | str) -> RunLogs:
     visit_rooms: list[Room] = []
     if (folder.path / "visits.npz").is_file():
         visits, rooms_seen = read_visits(folder.path / "visits.npz")
-        visit_rooms = [parse_room(room) for room in rooms_seen]
+        visit_rooms = [*map(parse_room, rooms_seen)]
     with _damage_named(folder.path):
         cells = _last_cells(games)
         known = {cell: _parse_rooms(cell) for cell in set(cells)}
@@ -108,7 +108,13 @@ def _table(path: Path, needed: Sequence[str]) -> tuple[list[str], list[bytes]]:
     A run that is just starting has no file yet, or an empty one: no rows. Cells have no quotes;
     csv.reader, which minds them, takes several times as long over a hundred thousand rows.
     """
-    whole, _, _ = path.read_bytes().rpartition(b"\n") if path.is_file() else (b"", b"", b"")
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        content = b""
+    except OSError as error:
+        raise RunError(f"{path} cannot be read ({error}); restore it from a copy.") from error
+    whole, _, _ = content.rpartition(b"\n")
     if not whole:
         return list(needed), []
     header, *rows = whole.splitlines()

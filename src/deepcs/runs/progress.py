@@ -9,6 +9,7 @@ from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
 
 PLAIN_SECONDS = 10.0  # between plain lines
 
@@ -78,7 +79,7 @@ class LiveDisplay:
 
     def __init__(self, console: Console, name: str) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=20),
             TextColumn("{task.fields[numbers]}"),
             console=console,
@@ -94,7 +95,7 @@ class LiveDisplay:
         )
 
     def say(self, text: str) -> None:
-        self._progress.console.print(text, highlight=False, soft_wrap=True)
+        self._progress.console.print(Text(text), soft_wrap=True)
 
     def close(self) -> None:
         self._progress.stop()

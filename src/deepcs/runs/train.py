@@ -34,6 +34,8 @@ from deepcs.runs.lease import Lease, LeaseLostError, Terms
 from deepcs.runs.loop import KEPT, Logs, Run, Stop
 from deepcs.runs.progress import Display, Silence, Status
 from deepcs.runs.trust import check_code, code_of
+from deepcs.system import limits
+from deepcs.system.limits import check_whole
 from deepcs.system.process import WorkerError
 
 BEFORE_CONFIG = {"lock", "lease", ".config.json.new"}  # all that a run killed at its birth leaves
@@ -153,8 +155,9 @@ def resume(
     allow_code: run what it names as module:name, though this user did not train it.
     accept_changes: go on although settings, logs or library versions are not as they were saved.
     """
-    if steps is not None and steps < 1:
-        raise RunError(f"Got steps {steps}; give a whole number from 1 up.")
+    if steps is not None:
+        check_whole("steps {}", steps, 1, limits.STEPS, refusal=RunError)
+    check_workers(workers)
     folder = RunFolder(path)
     # Refuses what is no run before a lock is left there.
     saved = folder.read_config(accept_changes=accept_changes)

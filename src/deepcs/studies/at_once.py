@@ -8,6 +8,7 @@ soon the study is done, and no byte of its runs.
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from deepcs.curiosity.games import find_game
 from deepcs.runs.config import RunConfig
 from deepcs.runs.timed import TimedTraining
+from deepcs.studies.experiment import StudyError
 from deepcs.system.files import write_whole
 from deepcs.system.process import Process, cores, shared_memory
 
@@ -85,18 +87,30 @@ def _together(trials: Sequence[Process], seconds: float) -> float:
     return sum(float(trial.answer()) for trial in trials)
 
 
+def _read(cache: Path) -> Measured | None:
+    """What was measured before; None: nothing."""
+    try:
+        saved = json.loads(cache.read_bytes())
+        speeds = {int(n): float(speed) for n, speed in saved["steps_per_second"].items()}
+        known = Measured(str(saved["world"]), int(saved["cores"]), speeds)
+        if not speeds or not all(n >= 1 and 0 < speeds[n] < math.inf for n in speeds):
+            raise ValueError("it has no speeds")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StudyError(
+            f"{cache} is damaged ({error}); delete it, and it will be measured again."
+        ) from error
+    return known
+
+
 def runs_at_once(
     configs: Sequence[RunConfig], cache: Path, seconds: float = ROUND_SECONDS
 ) -> Measured:
     """What suits a study with these runs here; measured once, and kept in a file."""
     # The games are what takes long.
     config = next((each for each in configs if find_game(each.world)), configs[0])
-    try:
-        saved = json.loads(cache.read_bytes())
-        speeds = {int(n): speed for n, speed in saved["steps_per_second"].items()}
-        known = Measured(saved["world"], saved["cores"], speeds)
-    except FileNotFoundError:
-        known = None
+    known = _read(cache)
     if known is not None and known.cores == cores():
         return known
     measured = measure(config, seconds)

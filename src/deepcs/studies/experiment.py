@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import itertools
+import math
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
 from deepcs.studies.settings import OWN_KEYS, all_settings, fits, with_settings
+from deepcs.system.limits import NAME, STUDY_RUNS, shown
 
 REQUIRED = ("worlds", "treatments", "seeds", "steps")
 KEYS = (*OWN_KEYS.values(), "settings", "sweep")
@@ -46,8 +49,8 @@ def refuse_unknown(where: str, what: str, given: Iterable[str], allowed: Iterabl
             )
 
 
-def read_experiment(where: str, table: Any) -> Iterator[StudyRun]:
-    """The runs of one table; `where` begins every complaint."""
+def read_experiment(where: str, table: Any, most: int = STUDY_RUNS) -> Iterator[StudyRun]:
+    """The runs of one table, so many at most; `where` begins every complaint."""
     if not isinstance(table, dict):
         raise StudyError(f"{where}: got {table!r}; begin it with a line [[experiments]].")
     refuse_unknown(where, "key", table, KEYS)
@@ -61,11 +64,16 @@ def read_experiment(where: str, table: Any) -> Iterator[StudyRun]:
     for name, values in sweep.items():
         if not isinstance(values, list) or not values:
             raise StudyError(f"{where}: got sweep {name} = {values!r}; give a list of values.")
-    for world, treatment, agent in itertools.product(
-        _names(where, table, "worlds"),
-        _names(where, table, "treatments"),
-        agents,
-    ):
+    worlds, treatments = _names(where, table, "worlds"), _names(where, table, "treatments")
+    seeds = _seeds(where, table["seeds"])
+    count = len(worlds) * len(treatments) * len(agents) * len(seeds)
+    count *= math.prod(map(len, sweep.values()))
+    if count > most:
+        raise StudyError(
+            f"{where}: got up to {count:,} runs; a study has {STUDY_RUNS:,} at most: give fewer "
+            "seeds, or values to sweep."
+        )
+    for world, treatment, agent in itertools.product(worlds, treatments, agents):
         varied = {n: values for n, values in sweep.items() if n in all_settings([agent])}
         for values in itertools.product(*varied.values()):
             chosen = dict(zip(varied, values, strict=True))
@@ -73,7 +81,7 @@ def read_experiment(where: str, table: Any) -> Iterator[StudyRun]:
             who: dict[str, Any] = {"world": world, "treatment": treatment, "agent": agent}
             config = dataclasses.replace(base, **who)
             config = _with_settings(where, config, settings | chosen)
-            for seed in _seeds(where, table["seeds"]):
+            for seed in seeds:
                 yield _run(where, dataclasses.replace(config, seed=seed), variant)
 
 
@@ -87,7 +95,13 @@ def _run(where: str, config: RunConfig, variant: str) -> StudyRun:
         raise StudyError(f"{where}: Got device {device!r}; choose auto, cpu or cuda.")
     resolved = dataclasses.replace(resolved, device=device)
     name = f"{resolved.name}-{variant}" if variant else resolved.name
-    return StudyRun(re.sub(r"[^\w.=+-]+", "-", name), resolved, variant)
+    name = re.sub(r"[^\w.=+-]+", "-", name)
+    if len(name.encode()) > NAME:
+        raise StudyError(
+            f"{where}: got a run named {shown(name)}, of {len(name.encode())} bytes; file systems "
+            f"take {NAME}, so shorten the names in it."
+        )
+    return StudyRun(name, resolved, variant)
 
 
 def _names(where: str, table: dict[str, Any], key: str) -> list[str]:
@@ -103,16 +117,19 @@ def _count(where: str, given: Any) -> int:
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from error
     if not fits(number, int) or number < 1:
-        raise StudyError(f"{where}: got steps = {given!r}; give a number from 1 up, or as '160M'.")
+        raise StudyError(
+            f"{where}: got steps = {shown(repr(given))}; give a number from 1 up, or as '160M'."
+        )
     return int(number)
 
 
-def _seeds(where: str, given: Any) -> Iterable[int]:
-    if fits(given, int) and given >= 1:
+def _seeds(where: str, given: Any) -> Sequence[int]:
+    if fits(given, int) and 1 <= given <= sys.maxsize:
         return range(given)
     if not isinstance(given, list) or not given or not all(fits(s, int) for s in given):
         raise StudyError(
-            f"{where}: got seeds = {given!r}; give how many, such as 5 for 0 to 4, or a list."
+            f"{where}: got seeds = {shown(repr(given))}; give how many, such as 5 for 0 to 4, or a "
+            "list."
         )
     return given
 

@@ -151,7 +151,7 @@ class StudyFolder:
             raise StudyError(
                 f"{self.path} holds no study; begin one with deepcs study run, or give its --out."
             ) from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, StudyError):
                 raise
             raise StudyError(
@@ -161,10 +161,17 @@ class StudyFolder:
 
     def failures(self) -> dict[str, str]:
         """Why runs failed, by name, in the latest attempt."""
+        path = self.path / "failures.json"
         try:
-            found: dict[str, Any] = json.loads((self.path / "failures.json").read_bytes())
+            found: Any = json.loads(path.read_bytes())
+            if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+                raise ValueError("it holds no sentences by name")
         except FileNotFoundError:
             return {}
+        except (OSError, ValueError, RecursionError) as error:
+            raise StudyError(
+                f"{path} is damaged ({error}); delete it, as all it tells is why runs failed."
+            ) from error
         return found
 
     def write_failures(self, failures: dict[str, str]) -> None:

@@ -133,6 +133,7 @@ def main() -> None:
             accept_changes=job.accept_changes,
         )
     except SPOKEN as error:
+        print(getattr(error.__cause__, "trace", ""), file=sys.stderr)  # a worker's, for the log
         print(f"{MARK}{error}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0 if stopped_by is None else 128 + stopped_by)

@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from deepcs.agents.table import find_agent
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
+from deepcs.system.limits import shown
 
 OWN_KEYS = {
     "world": "worlds",
@@ -47,8 +48,11 @@ def with_settings(config: RunConfig, values: dict[str, Any]) -> RunConfig:
         kind = kinds[name]
         fitting = parse_count(value) if kind is int and isinstance(value, str) else value
         if not fits(fitting, kind):
-            raise ValueError(f"got {name} = {value!r}; give {_in_words(kind)}.")
-        fitting = float(fitting) if kind is float else fitting
+            raise ValueError(f"got {name} = {shown(repr(value))}; give {_in_words(kind)}.")
+        try:
+            fitting = float(fitting) if kind is float else fitting
+        except OverflowError as error:
+            raise ValueError(f"got {name} = {shown(value)}; give a smaller number.") from error
         outer, _, inner = name.partition(".")
         if inner:
             learner = dataclasses.replace(learner, **{inner: fitting})

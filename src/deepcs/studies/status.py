@@ -11,6 +11,7 @@ from typing import Literal
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from deepcs.runs.folder import FIRST_COLUMNS, LAST_COLUMNS
 from deepcs.runs.lease import holder
@@ -87,15 +88,18 @@ def last_row(run: Path) -> LastRow:
         with path.open("rb") as file:
             file.seek(-min(TAIL, path.stat().st_size), 2)
             rows = file.read().decode(errors="replace").split("\n")[:-1]
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return LastRow()
     cells = rows[-1].split(",") if rows else []
-    if len(cells) < len(FIRST_COLUMNS) + len(LAST_COLUMNS) or not cells[0].isdigit():
+    if len(cells) < len(FIRST_COLUMNS) + len(LAST_COLUMNS):
         return LastRow()
     # What stands in between is the agent's own.
     score = cells[FIRST_COLUMNS.index("score")]
     speed = cells[LAST_COLUMNS.index("steps_per_second") - len(LAST_COLUMNS)]
-    return LastRow(int(cells[0]), float(score or "nan"), float(speed))
+    try:
+        return LastRow(int(cells[0]), float(score or "nan"), float(speed))
+    except ValueError:  # a damaged log: nothing is known, and whoever reads it all says so
+        return LastRow()
 
 
 def seconds_left(statuses: Sequence[RunStatus]) -> float:
@@ -131,7 +135,7 @@ def summary(statuses: Sequence[RunStatus]) -> str:
 
 def status_table(title: str, statuses: Sequence[RunStatus], only: State | None = None) -> Table:
     """A row per run, or per run in one state."""
-    table = Table(title=title, caption=summary(statuses), box=box.SIMPLE_HEAD)
+    table = Table(title=Text(title), caption=summary(statuses), box=box.SIMPLE_HEAD)
     table.add_column("run", overflow="fold")
     table.add_column("state")
     for name in ("steps", "score", "time left"):
@@ -140,8 +144,8 @@ def status_table(title: str, statuses: Sequence[RunStatus], only: State | None =
         if only not in (None, each.state):
             continue
         table.add_row(
-            each.run.name,
-            f"[{STYLES[each.state]}]{each.state}[/]",
+            Text(each.run.name),
+            Text(each.state, STYLES[each.state]),
             f"{short_number(each.step)} / {short_number(each.run.config.steps)}",
             f"{each.score:,.4g}" if math.isfinite(each.score) else "",
             duration(each.seconds_left) if each.state == "running" else "",

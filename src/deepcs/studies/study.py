@@ -12,6 +12,7 @@ from pathlib import Path
 
 from deepcs.runs.config import RunConfig
 from deepcs.studies.experiment import StudyError, StudyRun, read_experiment, refuse_unknown
+from deepcs.system.limits import STUDY_RUNS
 
 KEYS = ("about", "experiments")
 
@@ -72,7 +73,11 @@ def read_study(name: str, text: str) -> Study:
     where = f"{name}.toml"
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise StudyError(
+            f"{where} has lists or tables too deep in each other; write them flat."
+        ) from error
+    except ValueError as error:  # TOMLDecodeError, or a number that Python does not read
         raise StudyError(f"{where} is not valid TOML: {error}; mend it there.") from error
     refuse_unknown(where, "key", content, KEYS)
     about, experiments = content.get("about", ""), content.get("experiments", [])
@@ -80,11 +85,9 @@ def read_study(name: str, text: str) -> Study:
         raise StudyError(f"{where}: got about = {about!r}; give a text.")
     if not isinstance(experiments, list) or not experiments:
         raise StudyError(f"{where} has no experiments; begin each with a line [[experiments]].")
-    runs = [
-        run
-        for i, table in enumerate(experiments, 1)
-        for run in read_experiment(f"{where}, experiment {i}", table)
-    ]
+    runs: list[StudyRun] = []
+    for i, table in enumerate(experiments, 1):
+        runs += read_experiment(f"{where}, experiment {i}", table, STUDY_RUNS - len(runs))
     _check_apart(where, runs)
     return Study(name, about.strip(), tuple(runs))
 

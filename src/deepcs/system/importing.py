@@ -26,15 +26,33 @@ def is_allowed(name: str) -> bool:
     return name in _allowed
 
 
+_own: set[str] = set()  # packages that objects were loaded from
+
+
+def own_packages() -> frozenset[str]:
+    """Top-level packages of the user's own, from which objects were loaded."""
+    return frozenset(_own)
+
+
 def load_object(path: str, wanted: str) -> Any:
     """What `module:name` names; the module is looked for in the current folder too.
 
     wanted: what to give instead, if there is no such object: it ends the ValueError's sentence.
     """
     module, _, name = path.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), name)):
+        raise ValueError(f"Got {path!r}, which names nothing in Python; give {wanted}.")
     if "" not in sys.path:
         sys.path.insert(0, "")  # the current folder, as `python -m` has it
+    package = module.partition(".")[0]
+    if package != "deepcs":
+        _own.add(package)
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
+    except (ImportError, AttributeError) as error:
         raise ValueError(f"Got {path!r}, but {error}; give {wanted}.") from error
+    except (Exception, SystemExit) as error:  # whatever the module does
+        raise ValueError(
+            f"Got {path!r}, but importing {module} fails ({type(error).__name__}: {error}); mend "
+            f"it, or give {wanted}."
+        ) from error

@@ -42,6 +42,11 @@ def cores() -> int:
 class WorkerError(RuntimeError):
     """A worker process died, or what it was asked to do failed."""
 
+    def __init__(self, sentence: str, trace: str = "") -> None:
+        super().__init__(sentence)
+        self.trace = trace
+        """the traceback over there; empty: there was none"""
+
 
 class Line:
     """A connection whose reader may spin for a while before it sleeps."""
@@ -137,7 +142,7 @@ class Process:
         if outcome == "refused":
             raise SnapshotError(value)
         if outcome == "failed":
-            raise WorkerError(f"{self.name} stopped: {value[0]}; its traceback:\n{value[1]}")
+            raise WorkerError(f"{self.name} stopped: {value[0]}", value[1])
         return value
 
     def _send(self, message: bytes) -> None:
@@ -201,7 +206,8 @@ def serve(connection: Line, memory_fd: int) -> None:
     except HUNG_UP:
         raise
     except Exception as error:
-        what = f"{type(error).__name__}: {error}"
+        *_, last = traceback.extract_tb(error.__traceback__)
+        what = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
         connection.send(("failed", (what, traceback.format_exc())))
     finally:
         if servant is not None:
