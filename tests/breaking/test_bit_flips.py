@@ -14,8 +14,10 @@ import pytest
 
 from deepcs.analysis.groups import total_visits
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunError, RunFolder, VisitLog
+from deepcs.runs.errors import RunError
+from deepcs.runs.folder import RunFolder
 from deepcs.runs.load import load_run
+from deepcs.runs.logs import VisitLog
 from deepcs.runs.train import train
 
 QUICK = 750  # flips of each file, drawn from all of them

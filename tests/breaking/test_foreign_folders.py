@@ -15,7 +15,8 @@ from deepcs.analysis.report import make_report
 from deepcs.cli.main import main
 from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunError, digest_of
+from deepcs.runs.errors import RunError
+from deepcs.runs.folder import digest_of
 from deepcs.runs.load import load_run
 from deepcs.runs.train import resume, train
 from deepcs.runs.trained import load_agent

@@ -19,17 +19,10 @@ from trainee import assert_same_run
 from deepcs.agents.a2c import A2CSettings
 from deepcs.runs.checkpoint import checkpoint_steps
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import (
-    CsvLog,
-    RunError,
-    RunFolder,
-    Segment,
-    VisitLog,
-    parse_room,
-    read_visits,
-    room_text,
-)
+from deepcs.runs.errors import RunError
+from deepcs.runs.folder import RunFolder, Segment
 from deepcs.runs.load import load_run
+from deepcs.runs.logs import CsvLog, VisitLog, parse_room, read_visits, room_text
 from deepcs.runs.train import resume, train
 from deepcs.runs.trained import load_agent
 from deepcs.system.snapshot import SnapshotError

@@ -12,8 +12,9 @@ import pytest
 import deepcs
 from deepcs.agents.a2c import A2CSettings
 from deepcs.runs.config import RunConfig
+from deepcs.runs.errors import RunError
 from deepcs.runs.evaluate import evaluate
-from deepcs.runs.folder import RunError, RunFolder, digest_of
+from deepcs.runs.folder import RunFolder, digest_of
 from deepcs.runs.load import load_run, read_curve
 from deepcs.runs.progress import Silence
 from deepcs.runs.sources import source_digest

@@ -18,7 +18,8 @@ from deepcs.agents.a2c import A2CSettings
 from deepcs.cli.main import main
 from deepcs.runs.checkpoint import checkpoint_steps
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunError, Segment
+from deepcs.runs.errors import RunError
+from deepcs.runs.folder import Segment
 from deepcs.runs.load import load_run
 from deepcs.runs.loop import segment_ends, total_at
 from deepcs.runs.progress import Silence, Status

@@ -42,7 +42,8 @@ from deepcs.runs.evaluate import (
     evaluate,
     save_evaluation,
 )
-from deepcs.runs.folder import RunFolder, parse_room
+from deepcs.runs.folder import RunFolder
+from deepcs.runs.logs import parse_room
 from deepcs.runs.trained import load_agent
 
 SELECTION_SEED = 2_000_003  # apart from the seeds that report

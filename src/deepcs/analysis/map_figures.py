@@ -21,7 +21,7 @@ from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.games import known_game
 from deepcs.curiosity.grid import Room, Tile
 from deepcs.film import pyramid
-from deepcs.runs.folder import room_text
+from deepcs.runs.logs import room_text
 
 MOST_TICKS = 6  # of the scale
 ROOMS_SHOWN = 4  # of worlds that have many

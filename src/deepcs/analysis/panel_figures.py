@@ -24,7 +24,7 @@ from deepcs.film.overlay import draw_grid_over
 from deepcs.film.panels import enlarge_game, is_broad
 from deepcs.film.record import make_world
 from deepcs.runs.evaluate import PlayedGame, play_games
-from deepcs.runs.folder import room_text
+from deepcs.runs.logs import room_text
 from deepcs.runs.trained import TrainedAgent
 
 MAX_STEPS = 4_500  # five minutes of play

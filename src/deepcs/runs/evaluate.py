@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from deepcs.envs.seats import GameRecord
-from deepcs.runs.folder import room_text
+from deepcs.runs.logs import room_text
 from deepcs.runs.trained import TrainedAgent
 from deepcs.system import limits
 from deepcs.system.files import write_whole

@@ -26,16 +26,8 @@ from deepcs.runs.checkpoint import (
     save_checkpoint,
 )
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import (
-    GAMES_COLUMNS,
-    CsvLog,
-    RunFolder,
-    Segment,
-    Stand,
-    VisitLog,
-    room_text,
-    settings_digest,
-)
+from deepcs.runs.folder import RunFolder, Segment, settings_digest
+from deepcs.runs.logs import GAMES_COLUMNS, CsvLog, Stand, VisitLog, room_text
 from deepcs.runs.progress import Display, Status
 
 KEPT = 2  # newest checkpoints that are kept beside the milestones

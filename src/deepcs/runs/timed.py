@@ -8,7 +8,8 @@ from pathlib import Path
 
 from deepcs.agents.replicas import Replicas
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunFolder, Segment, curve_columns
+from deepcs.runs.folder import RunFolder, Segment
+from deepcs.runs.logs import curve_columns
 from deepcs.runs.loop import Logs, Run, Stop
 from deepcs.runs.progress import Silence
 

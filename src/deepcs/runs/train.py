@@ -20,17 +20,10 @@ from deepcs.runs.checkpoint import (
     prune_checkpoints,
 )
 from deepcs.runs.config import FORMAT, RunConfig, to_json, versions
-from deepcs.runs.folder import (
-    LockLostError,
-    RunError,
-    RunFolder,
-    SavedRun,
-    Segment,
-    check_settings,
-    curve_columns,
-    settings_digest,
-)
+from deepcs.runs.errors import LockLostError, RunError
+from deepcs.runs.folder import RunFolder, SavedRun, Segment, check_settings, settings_digest
 from deepcs.runs.lease import Lease, LeaseLostError, Terms
+from deepcs.runs.logs import curve_columns
 from deepcs.runs.loop import KEPT, Logs, Run, Stop
 from deepcs.runs.progress import Display, Silence, Status
 from deepcs.runs.trust import check_code, code_of
