@@ -48,13 +48,13 @@ def play_with_untrained(
     result = read_result(path, config)
     assert result is not None
     agent = load_agent(path)
-    return Group(config, "", 1, (result,)), agent, play(agent)
+    return Group(config, "", 1, (result,)), agent, *play(agent, [0])
 
 
 def test_the_best_is_chosen_by_selection_seeds_and_shown_by_others(
     hallway: Group, tmp_path: Path
 ) -> None:
-    best = best_of(hallway, Evaluations(tmp_path, lambda text: None), games=5)
+    best = best_of(hallway, Evaluations(tmp_path, lambda text: None, allow_code=False), games=5)
     assert best is not None
     means = []
     for run in hallway.runs:
@@ -71,14 +71,16 @@ def test_the_best_is_chosen_by_selection_seeds_and_shown_by_others(
 
 def test_games_are_played_once_and_then_read(hallway: Group, tmp_path: Path) -> None:
     said: list[str] = []
-    first = best_of(hallway, Evaluations(tmp_path, said.append), games=3)
+    first = best_of(hallway, Evaluations(tmp_path, said.append, allow_code=False), games=3)
     assert len(said) == 3  # two candidates, then the best
-    again = best_of(hallway, Evaluations(tmp_path, said.append), games=3)
+    again = best_of(hallway, Evaluations(tmp_path, said.append, allow_code=False), games=3)
     assert len(said) == 3
     assert first is not None
     assert again is not None
     assert again.evaluation == first.evaluation
-    best_of(hallway, Evaluations(tmp_path, said.append), games=4)  # other games of the best
+    best_of(
+        hallway, Evaluations(tmp_path, said.append, allow_code=False), games=4
+    )  # other games of the best
     assert len(said) == 4
 
 
@@ -97,7 +99,7 @@ def test_a_run_without_a_whole_checkpoint_is_no_candidate(hallway: Group, tmp_pa
     try:
         with pytest.raises(CheckpointError):
             newest_policy(one)
-        best = best_of(hallway, Evaluations(tmp_path, lambda text: None), games=2)
+        best = best_of(hallway, Evaluations(tmp_path, lambda text: None, allow_code=False), games=2)
         assert best is not None
         assert (best.run, best.candidates) == (hallway.runs[1], 1)
     finally:
@@ -113,7 +115,7 @@ def test_an_evaluation_is_read_as_it_was_saved(hallway: Group, tmp_path: Path) -
 def test_boxes_are_quartiles_and_every_game_is_a_dot(
     hallway: Group, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    best = best_of(hallway, Evaluations(tmp_path, lambda text: None), games=5)
+    best = best_of(hallway, Evaluations(tmp_path, lambda text: None, allow_code=False), games=5)
     assert best is not None
     scores = np.array([0.0, 1, 3, 4, 10])
     monkeypatch.setattr(distributions.Evaluation, "scores", scores)
@@ -133,13 +135,13 @@ def test_boxes_are_quartiles_and_every_game_is_a_dot(
 
 def test_a_game_seen_again_is_the_same_game(hallway: Group) -> None:
     agent = load_agent(hallway.runs[0].path)
-    played = play(agent)
+    (played,) = play(agent, [0])
     moments = look_at(agent, played, played.new_tiles)
     assert [moment.touched.total() for moment in moments] == [*range(1, len(moments) + 1)]
     assert moments[0].step == 0
     for moment in moments:
         assert np.count_nonzero(moment.plane) == moment.touched.total()
-    assert play(agent) == played
+    assert play(agent, [0]) == [played]
     assert len(played.scores) == len(played.actions) + 1
     assert played.on_board == [*range(len(played.scores))]  # a maze has no other place
 

@@ -45,12 +45,13 @@ from deepcs.analysis.style import (
 from deepcs.analysis.tables import Cell, Column, Table, probability_text, words
 
 ALPHA = 0.05
-LIGHT = 0.35  # opacity of a bar that Holm's correction takes away
+LIGHT = 0.35  # opacity of a bar that the correction takes away
 MEASURES = {"score": "Game score", "intrinsic": "Intrinsic reward"}
 LINES = "Lines are medians over runs, shaded areas quartiles, dotted lines minima and maxima."
 BARS = (
-    "Bars beneath: where a two-tailed Mann–Whitney U test gives p < 0.05 at that step after Holm's "
-    "correction over all steps (dark), or only before it (light)."
+    "Bars beneath: where a two-tailed Mann–Whitney U test gives p < 0.05 at that step after "
+    "correction over all steps, by the largest difference anywhere when runs change sides (dark), "
+    "or only before it (light)."
 )
 Pair = tuple[Group, Group | None]
 """ours, and what it is compared with, if anything"""
@@ -226,7 +227,7 @@ def draw_bars(
     *,
     labelled: bool,
 ) -> None:
-    """A row a pair: dark where p < 0.05 after Holm's correction, light where only before it."""
+    """A row a pair: dark where p < 0.05 after correction, light where only before it."""
     same = len({ours for ours, _ in pairs}) == 1
     labels = [
         f"vs {theirs.label}" if same else f"{ours.label} vs {theirs.label}"

@@ -93,9 +93,12 @@ class Group:
     def finished(self) -> tuple[RunResult, ...]:
         return tuple(run for run in self.runs if run.finished)
 
-    def final_scores(self) -> np.ndarray:
-        """Score at the end of each finished run that ended a game, (n,)."""
-        scores = [final_score(run.steps, run.score) for run in self.finished]
+    def final_scores(self, measure: str = "score") -> np.ndarray:
+        """Score, or `intrinsic`, at the end of each finished run that ended a game, (n,)."""
+        scores = [
+            final_score(run.steps, run.score if measure == "score" else run.intrinsic)
+            for run in self.finished
+        ]
         return np.array([score for score in scores if not math.isnan(score)], np.float64)
 
     def aligned(self, measure: str, grid: np.ndarray) -> np.ndarray:
@@ -122,8 +125,7 @@ def named(group: Group) -> str:
 def common_grid(groups: Sequence[Group]) -> np.ndarray:
     """Steps at which groups are compared: no more of them than the runs have logged rows.
 
-    Finer than the log, equal neighbours would be tested twice, and Holm's correction would
-    punish every test for it.
+    Finer than the log, equal neighbours would be tested twice.
     """
     runs = [run for group in groups for run in group.runs]
     last = max(group.config.steps for group in groups)

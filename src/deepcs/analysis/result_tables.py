@@ -10,6 +10,7 @@ from deepcs.analysis.groups import Group, Results, tally
 from deepcs.analysis.paper_figures import POSITIONS
 from deepcs.analysis.paper_table import other_bytes
 from deepcs.analysis.published import published
+from deepcs.analysis.rank_tests import MOST_EXACT
 from deepcs.analysis.scores import FINAL_WINDOW, human_normalised
 from deepcs.analysis.statistics import bootstrap_interval, compare, holm, interquartile_mean
 from deepcs.analysis.style import short, spaced
@@ -49,42 +50,58 @@ def scores_table(results: Results) -> Table:
 
 
 def differences_table(results: Results) -> Iterator[Table]:
-    """Every group's scores at the end against those of its world's baseline."""
+    """DeepCS against each control at the end of the runs, and each variant of a sweep."""
     rows: list[list[Cell]] = []
     for world in results.worlds:
         groups = [g for g in results.groups if g.world == world and len(g.final_scores())]
-        base = baseline(groups)
-        others = [group for group in groups if group is not base]
-        if base is None or not others:
-            continue
-        theirs = base.final_scores()
-        tests = [compare(group.final_scores()[:, None], theirs[:, None]) for group in others]
-        corrected = holm(np.concatenate([test.p for test in tests]))
-        for group, test, after in zip(others, tests, corrected, strict=True):
-            n = tally(len(group.final_scores()), group.planned)
-            m = tally(len(theirs), base.planned)
-            numbers = test.u, test.effect, test.p, np.array([after]), test.smallest_p
-            names = spaced(world), group.label, n, base.label, m
-            rows.append([*names, *(float(number[0]) for number in numbers)])
+        for family in families(groups):
+            rows += _differences(family)
     columns = (
-        *(words("world"), words("group"), words("n"), words("against"), words("m")),
-        *(Column("U"), Column("effect"), Column("p", probability_text)),
+        *(words("world"), words("measure"), words("group"), words("n"), words("against")),
+        *(words("m"), Column("U"), Column("effect"), Column("p", probability_text)),
         *(Column("p, Holm", probability_text), Column("smallest p", probability_text)),
     )
     note = (
-        "Two-tailed Mann–Whitney U tests of the scores at the end. effect: probability that a run "
-        "of the group is higher than one of the other, ties half. p, Holm: after Holm's correction "
-        "over the world's tests. smallest p: what so many runs allow at best, without ties."
+        "Two-tailed Mann–Whitney U tests of score and intrinsic reward at the end: DeepCS against "
+        "each control of the same learner and budget, and the variants of a sweep against its "
+        f"first. p is exact, by counting all ways to divide the runs, for up to {MOST_EXACT} runs; "
+        "for more it is the normal approximation. effect: probability that a run of the group is "
+        "higher than one of the other, ties half. p, Holm: after Holm's correction over a world's "
+        "tests of one learner and budget; a sweep is a family of its own. smallest p: what so many "
+        "runs allow at best."
     )
     if rows:
         yield Table("differences", "Differences at the end", columns, rows, note)
 
 
-def baseline(groups: Sequence[Group]) -> Group | None:
-    """What a world's groups are tested against: plain A2C, or else the first."""
-    plain = [g for g in groups if g.config.treatment == "plain" and not g.variant]
-    plain.sort(key=lambda group: group.config.agent != "a2c")
-    return next(iter([*plain, *groups]), None)
+def families(groups: Sequence[Group]) -> Iterator[list[tuple[Group, Group]]]:
+    """Pairs that are tested together: (DeepCS, a control), or (a variant, the first of a sweep)."""
+    same: dict[tuple[str, int], list[Group]] = {}
+    sweeps: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        config = group.config
+        if not group.variant:
+            same.setdefault((config.agent, config.steps), []).append(group)
+        sweeps.setdefault((config.agent, config.treatment), []).append(group)
+    for alike in same.values():
+        ours = [group for group in alike if group.config.treatment == "deepcs"]
+        yield [(ours[0], group) for group in alike if group is not ours[0]] if ours else []
+    for variants in sweeps.values():
+        yield [(group, variants[0]) for group in variants[1:]]
+
+
+def _differences(family: Sequence[tuple[Group, Group]]) -> Iterator[list[Cell]]:
+    """A row a test; p corrected over all of the family's."""
+    cases = [(m, ours, theirs) for m in ("score", "intrinsic") for ours, theirs in family]
+    tests = [
+        compare(ours.final_scores(measure)[:, None], theirs.final_scores(measure)[:, None])
+        for measure, ours, theirs in cases
+    ]
+    corrected = holm(np.array([test.p[0] for test in tests]))
+    for (measure, ours, theirs), test, after in zip(cases, tests, corrected, strict=True):
+        n, m = tally(int(test.n[0]), ours.planned), tally(int(test.m[0]), theirs.planned)
+        numbers = test.u[0], test.effect[0], test.p[0], after, test.smallest_p[0]
+        yield [spaced(ours.world), measure, ours.label, n, theirs.label, m, *map(float, numbers)]
 
 
 def _scores(group: Group) -> list[Cell]:
