@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from deepcs.runs.folder import GAMES_COLUMNS, RunFolder, Segment, curve_columns
+from deepcs.runs.folder import RunFolder, Segment
+from deepcs.runs.logs import GAMES_COLUMNS, curve_columns
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.study import read_study

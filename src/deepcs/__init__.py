@@ -19,7 +19,10 @@ from deepcs.curiosity.unbounded import UnboundedGrid
 if TYPE_CHECKING:
     from deepcs.envs.make import make_vec
     from deepcs.envs.wrapper import CuriosityWrapper
+    from deepcs.runs.config import RunConfig
+    from deepcs.runs.evaluate import evaluate
     from deepcs.runs.load import load_run
+    from deepcs.runs.train import resume, train
     from deepcs.runs.trained import load_agent
 
 __all__ = [
@@ -28,15 +31,19 @@ __all__ = [
     "CuriosityWrapper",
     "Game",
     "Position",
+    "RunConfig",
     "Screen",
     "UnboundedGrid",
     "at",
+    "evaluate",
     "game",
     "games",
     "load_agent",
     "load_run",
     "make_vec",
     "register_game",
+    "resume",
+    "train",
 ]
 
 for _maze in ("KeyHallway", "CrossMaze"):
@@ -46,8 +53,12 @@ for _maze in ("KeyHallway", "CrossMaze"):
 _LATER = {
     "make_vec": "deepcs.envs.make",
     "CuriosityWrapper": "deepcs.envs.wrapper",
+    "RunConfig": "deepcs.runs.config",
+    "evaluate": "deepcs.runs.evaluate",
     "load_agent": "deepcs.runs.trained",
     "load_run": "deepcs.runs.load",
+    "resume": "deepcs.runs.train",
+    "train": "deepcs.runs.train",
 }
 
 
@@ -55,3 +66,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'deepcs' has no attribute {name!r}")
     return getattr(importlib.import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

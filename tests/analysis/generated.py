@@ -12,7 +12,8 @@ import numpy as np
 from deepcs.analysis.groups import Group, Results, collect, read_result
 from deepcs.curiosity.grid import Tile
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import GAMES_COLUMNS, RunFolder, Segment, VisitLog, curve_columns
+from deepcs.runs.folder import RunFolder, Segment
+from deepcs.runs.logs import GAMES_COLUMNS, VisitLog, curve_columns
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.study import Study, read_study

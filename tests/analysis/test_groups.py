@@ -12,8 +12,9 @@ from generated import write_run as write
 
 from deepcs.analysis.groups import collect, common_grid, named, total_visits
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunError, VisitLog
+from deepcs.runs.errors import RunError
 from deepcs.runs.load import count_room_orders, load_run, read_curve
+from deepcs.runs.logs import VisitLog
 
 PAIR = experiment("Freeway", ["deepcs", "plain"], 3)
 

@@ -21,7 +21,7 @@ from deepcs.analysis.groups import collect
 from deepcs.analysis.report import make_report
 from deepcs.cli.main import main
 from deepcs.cli.report import Report
-from deepcs.runs.folder import RunError
+from deepcs.runs.errors import RunError
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.folder import StudyFolder
 

@@ -96,11 +96,11 @@ def test_steps_are_rounded_up_to_whole_updates(steps: int, actors: int, rollout:
 
 def test_the_learning_rate_falls_in_a_line_to_zero_or_stays() -> None:
     linear = RunConfig("KeyHallway", steps=100, learner=A2CSettings(learning_rate=8e-4))
-    assert linear.learning_rate(0) == 8e-4
-    assert linear.learning_rate(75) == pytest.approx(2e-4)
-    assert linear.learning_rate(105) == 0
+    assert linear.learning_rate(0, 100) == 8e-4
+    assert linear.learning_rate(75, 100) == pytest.approx(2e-4)
+    assert linear.learning_rate(105, 100) == 0
     constant = A2CSettings(learning_rate=8e-4, schedule="constant")
-    assert replace(linear, learner=constant).learning_rate(75) == 8e-4
+    assert replace(linear, learner=constant).learning_rate(75, 100) == 8e-4
 
 
 def test_choices_are_made_once() -> None:

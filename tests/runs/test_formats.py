@@ -12,8 +12,9 @@ import pytest
 import deepcs
 from deepcs.agents.a2c import A2CSettings
 from deepcs.runs.config import RunConfig
+from deepcs.runs.errors import RunError
 from deepcs.runs.evaluate import evaluate
-from deepcs.runs.folder import RunError, RunFolder
+from deepcs.runs.folder import RunFolder, digest_of
 from deepcs.runs.load import load_run, read_curve
 from deepcs.runs.progress import Silence
 from deepcs.runs.sources import source_digest
@@ -35,7 +36,9 @@ class Listener(Silence):
 
 def rewritten(run: Path, **changes: object) -> None:
     path = run / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    content = {**json.loads(path.read_text()), **changes}
+    del content["digest"]
+    path.write_text(json.dumps(content | {"digest": digest_of(content)}))
 
 
 def test_every_choice_is_frozen_into_the_config(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from trainee import Trainee, assert_same_run
 from deepcs.agents.a2c import A2CSettings
 from deepcs.runs.checkpoint import checkpoint_steps, newest_checkpoint
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunError
+from deepcs.runs.errors import RunError
 from deepcs.runs.load import load_run
 from deepcs.runs.train import StoppedError, train
 

@@ -21,8 +21,9 @@ from deepcs.runs.checkpoint import (
     save_checkpoint,
 )
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import CsvLog, RunError
+from deepcs.runs.errors import RunError
 from deepcs.runs.lease import Lease, LeaseHeldError, LeaseLostError, Terms, holder, is_leased
+from deepcs.runs.logs import CsvLog
 from deepcs.runs.train import resume, train
 from deepcs.system.files import write_whole
 

@@ -12,9 +12,11 @@ import pytest
 
 from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.config import RunConfig
+from deepcs.runs.errors import RunError
 from deepcs.runs.evaluate import evaluate, save_evaluation
-from deepcs.runs.folder import TIME_COLUMNS, RunError, RunFolder, Segment
+from deepcs.runs.folder import RunFolder, Segment
 from deepcs.runs.load import load_run
+from deepcs.runs.logs import TIME_COLUMNS
 from deepcs.runs.train import train
 from deepcs.runs.trained import load_agent
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from deepcs.runs.checkpoint import MANIFEST, checkpoint_steps
 from deepcs.runs.config import RunConfig, to_json
-from deepcs.runs.folder import TIME_COLUMNS
+from deepcs.runs.logs import TIME_COLUMNS
 from deepcs.runs.train import train
 
 TRAIN = """

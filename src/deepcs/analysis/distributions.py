@@ -32,11 +32,18 @@ from deepcs.analysis.style import (
     styled,
 )
 from deepcs.analysis.tables import Cell, Column, Table, words
-from deepcs.curiosity.games import find_game
+from deepcs.curiosity.games import known_game
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.checkpoint import CheckpointError, checkpoint_steps, read_checked
-from deepcs.runs.evaluate import EVALUATION_SEED, Evaluation, evaluate, save_evaluation
-from deepcs.runs.folder import RunFolder, parse_room
+from deepcs.runs.evaluate import (
+    EVALUATION_FORMAT,
+    EVALUATION_SEED,
+    Evaluation,
+    evaluate,
+    save_evaluation,
+)
+from deepcs.runs.folder import RunFolder
+from deepcs.runs.logs import parse_room
 from deepcs.runs.trained import load_agent
 
 SELECTION_SEED = 2_000_003  # apart from the seeds that report
@@ -64,23 +71,28 @@ class Best:
 class Evaluations:
     """Plays games with runs, or remembers having done so."""
 
-    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, say: Callable[[str], None], allow_code: bool) -> None:
         """`folder`: for a CSV file per evaluation. `say`: is told what is being played."""
         self.folder = folder
         self._say = say
+        self._allow_code = allow_code
 
     def of(self, run: RunResult, games: int, seed: int) -> Evaluation:
-        """Games of the run's newest policy, from a seed; raises CheckpointError if it has none."""
+        """Games of the run's newest policy, from a seed.
+
+        Raises CheckpointError if it has none, CodeError if it needs code that is not allowed.
+        """
         step, key = newest_policy(run)
-        path = self.folder / f"{key}-seed{seed}-games{games}.csv"
+        path = self.folder / f"{key}-seed{seed}-games{games}-{EVALUATION_FORMAT}.csv"
         if path.is_file():
             try:
                 return read_evaluation(path, games)
             except ValueError as error:
                 self._say(f"{path} is damaged ({error}), so its games are played again.")
         self._say(f"Playing {games} games with {run.name} ...")
-        workers = None if find_game(run.config.world) else 0  # a maze is played before one starts
-        result = evaluate(load_agent(run.path, step), games=games, seed=seed, workers=workers)
+        workers = None if known_game(run.config.world) else 0  # a maze is played before one starts
+        agent = load_agent(run.path, step, allow_code=self._allow_code)
+        result = evaluate(agent, games=games, seed=seed, workers=workers)
         self.folder.mkdir(parents=True, exist_ok=True)
         save_evaluation(path, result)
         return result

@@ -9,7 +9,6 @@ from deepcs.analysis.map_figures import extent_of
 from deepcs.analysis.panel_figures import Played, look_at, play, show, touched_table
 from deepcs.analysis.paper_figures import SATURATION, SATURATION_FRAMES, SATURATION_SCORE, after
 from deepcs.analysis.style import file_name, new_figure, spaced, styled
-from deepcs.runs.evaluate import EVALUATION_SEED
 from deepcs.runs.trained import TrainedAgent
 
 GAMES = 5  # of which the best is shown
@@ -19,7 +18,7 @@ FRAMES = 4  # raw ones to a step
 
 def play_best(agent: TrainedAgent, games: int = GAMES) -> Played:
     """The game with the highest score of some; of equals the one with more tiles."""
-    played = [play(agent, EVALUATION_SEED + k, MAX_STEPS) for k in range(games)]
+    played = play(agent, range(games), MAX_STEPS)
     return max(played, key=lambda game: (max(game.scores), len(game.new_tiles)))
 
 

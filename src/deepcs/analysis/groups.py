@@ -19,8 +19,10 @@ from deepcs.analysis.statistics import POINTS, align, step_grid
 from deepcs.analysis.style import Look, file_name, look
 from deepcs.curiosity.grid import Room, Tile
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunError, RunFolder, parse_room, read_visits
+from deepcs.runs.errors import RunError
+from deepcs.runs.folder import RunFolder
 from deepcs.runs.load import count_room_orders, read_curve
+from deepcs.runs.logs import parse_room, read_visits
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.study import Study
 

@@ -17,14 +17,14 @@ from deepcs.analysis.paper_figures import GRID, after
 from deepcs.analysis.style import WIDTH, file_name, new_figure, spaced, styled
 from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.games import find_game
+from deepcs.curiosity.games import known_game
 from deepcs.curiosity.grid import CuriosityGrid, Tile
 from deepcs.envs.seats import Env
 from deepcs.film.overlay import draw_grid_over
 from deepcs.film.panels import enlarge_game, is_broad
 from deepcs.film.record import make_world
-from deepcs.runs.evaluate import EVALUATION_SEED
-from deepcs.runs.folder import room_text
+from deepcs.runs.evaluate import PlayedGame, play_games
+from deepcs.runs.logs import room_text
 from deepcs.runs.trained import TrainedAgent
 
 MAX_STEPS = 4_500  # five minutes of play
@@ -60,13 +60,17 @@ class Moment:
     """each tile touched so far, once"""
 
 
-def play(agent: TrainedAgent, seed: int = EVALUATION_SEED, max_steps: int | None = None) -> Played:
-    """One game, unseen; cut off after MAX_STEPS if not said otherwise."""
-    limit = MAX_STEPS if max_steps is None else max_steps
-    played = Played(seed, [], [], [], [])
-    rng = np.random.default_rng(seed)
+def play(agent: TrainedAgent, numbers: Sequence[int], max_steps: int = MAX_STEPS) -> list[Played]:
+    """These games of the evaluation, unseen; each is cut off after so many steps."""
+    games = play_games(agent, numbers, max_steps=max_steps, workers=0)
+    return [_followed(agent, game) for game in games]
+
+
+def _followed(agent: TrainedAgent, game: PlayedGame) -> Played:
+    """The same game again, step by step."""
+    played = Played(game.world_seed, game.actions, [], [], [])
     touched: set[Tile] = set()
-    for step, (env, observation, score, over) in enumerate(_steps(agent, seed, played.actions)):
+    for step, (env, score) in enumerate(_steps(agent, played.seed, played.actions)):
         explorer = _explorer(env)
         here = explorer.grid.here
         played.scores.append(score)
@@ -75,8 +79,6 @@ def play(agent: TrainedAgent, seed: int = EVALUATION_SEED, max_steps: int | None
         if here is not None and here not in touched:
             touched.add(here)
             played.new_tiles.append(step)
-        if not over and step < limit:
-            played.actions.append(int(agent.act(observation[None], rng)[0]))
     return played
 
 
@@ -84,35 +86,30 @@ def look_at(agent: TrainedAgent, played: Played, steps: Sequence[int]) -> list[M
     """The same game again, and how it looks after some of its steps."""
     moments: list[Moment] = []
     touched: Counter[Tile] = Counter()
-    for step, (env, _, score, _) in enumerate(_steps(agent, played.seed, played.actions)):
+    for step, (env, score) in enumerate(_steps(agent, played.seed, played.actions)):
         explorer = _explorer(env)
         if explorer.grid.here is not None:
             touched[explorer.grid.here] = 1
         if step in steps:
             picture = enlarge_game(np.asarray(env.render()))
-            game, grid, player = find_game(agent.config.world), explorer.grid, explorer.position
+            game, grid, player = known_game(agent.config.world), explorer.grid, explorer.position
             if game is not None and isinstance(grid, CuriosityGrid) and player is not None:
                 draw_grid_over(picture, game, grid, player)
             moments.append(Moment(step, score, picture, explorer.plane.copy(), touched.copy()))
     return moments
 
 
-def _steps(
-    agent: TrainedAgent, seed: int, actions: list[int]
-) -> Iterator[tuple[Env, np.ndarray, float, bool]]:
-    """The world, what it shows, the score, and whether the game is over: at first, and after each
-    action, of which more may be appended on the way."""
+def _steps(agent: TrainedAgent, seed: int, actions: Sequence[int]) -> Iterator[tuple[Env, float]]:
+    """The world and the score: at first, and after each action."""
     env = make_world(agent)
-    score, step = 0.0, 0
+    score = 0.0
     try:
-        observation, _ = env.reset(seed=seed)
-        over = False
-        yield env, np.asarray(observation), score, over
-        while step < len(actions) and not over:
-            observation, reward, terminated, truncated, info = env.step(np.int64(actions[step]))
+        env.reset(seed=seed)
+        yield env, score
+        for action in actions:
+            _, reward, _, _, info = env.step(np.int64(action))
             score += float(info.get("game_reward", reward))
-            step, over = step + 1, terminated or truncated
-            yield env, np.asarray(observation), score, over
+            yield env, score
     finally:
         env.close()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -45,18 +47,22 @@ from deepcs.analysis.settings_tables import settings_tables, versions_table
 from deepcs.analysis.style import save_figure, short, spaced
 from deepcs.analysis.sweep_figures import sweep_figures
 from deepcs.analysis.tables import Table, number_text, save_table, to_csv
-from deepcs.curiosity.games import find_game
+from deepcs.curiosity.games import known_game
 from deepcs.envs.mazes import MAZES
 from deepcs.film.record import record
 from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.trained import load_agent
+from deepcs.runs.trust import CodeError
 from deepcs.studies.folder import StudyFolder
 from deepcs.system import limits
-from deepcs.system.files import write_whole
+from deepcs.system.files import refuse_links, write_whole
 from deepcs.system.limits import check_whole
 
 GAMES = 100  # that the best policies are shown by (paper)
 VIDEO_STEPS = 1_800  # two minutes
+FOLDERS = ("figures", "tables", "data", "videos")
+WRITTEN = "written.json"  # what a report has written, for the next one to clear
+OURS = re.compile(rf"({'|'.join(FOLDERS)})/[^/]+\.(png|svg|csv|md|html|tex|mp4)")
 
 
 def _silent(text: str) -> None:
@@ -68,23 +74,26 @@ def make_report(
     *,
     games: int = GAMES,
     videos: bool = True,
+    allow_code: bool = False,
     say: Callable[[str], None] = _silent,
 ) -> Path:
     """Write report/ in a study's folder; returns the path of its page.
 
     games: that each group's best policy is played for its distribution; 0: none are played.
-    videos: film a game of each group's best policy. say: is told what is being done.
+    videos: film a game of each group's best policy. allow_code: play also runs that name code of
+    their own and that this user did not train. say: is told what is being done.
 
     Raises StudyError if the folder is not a study's, RunError if none of its runs is finished.
     """
     check_whole("{} games", games, 0, limits.GAMES)
     study = StudyFolder(folder)
+    refuse_links(study.path)
     say(f"Reading the runs in {study.path} ...")
     results = collect(study.read(), study.path)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the emulators have the cores
     try:
-        return Report(results, study.report, games, videos, say).write()
+        return Report(results, study.report, games, videos, allow_code, say).write()
     finally:
         torch.set_num_threads(threads)
 
@@ -98,6 +107,7 @@ class Report:
         folder: Path,
         games: int,
         videos: bool,
+        allow_code: bool,
         say: Callable[[str], None],
     ) -> None:
         self.results = results
@@ -105,11 +115,11 @@ class Report:
         self.games = games
         self.videos = videos
         self._say = say
-        self._evaluations = Evaluations(folder / "data" / "evaluations", say)
+        self._evaluations = Evaluations(folder / "data" / "evaluations", say, allow_code)
         self._written: set[Path] = set()
 
     def write(self) -> Path:
-        for name in ("figures", "tables", "data", "videos"):
+        for name in FOLDERS:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         results = self.results
         summary = Section("scores", "Scores")
@@ -130,7 +140,7 @@ class Report:
             [summary, *worlds, others, settings, cost],
         )
         write_whole(self.folder / "report.html", page.encode())
-        self._clear()
+        self._clear_earlier()
         return self.folder / "report.html"
 
     def _top(self) -> str:
@@ -167,12 +177,16 @@ class Report:
         return section
 
     def _best(self, group: Group) -> Best | None:
-        return best_of(group, self._evaluations, self.games) if self.games else None
+        try:
+            return best_of(group, self._evaluations, self.games) if self.games else None
+        except CodeError as error:
+            self._say(f"Not played: {error}")
+            return None
 
     def _pictures(self, groups: Sequence[Group], bests: Sequence[Best]) -> Iterator[Drawing]:
         """A game of DeepCS in pictures, where the world can be seen."""
         ours = [group for group in groups if group.config.treatment == "deepcs" and group.finished]
-        if not ours or (find_game(ours[0].world) is None and ours[0].world not in MAZES):
+        if not ours or (known_game(ours[0].world) is None and ours[0].world not in MAZES):
             return
         group = ours[0]
         chosen = [best.run for best in bests if best.group is group]
@@ -180,21 +194,22 @@ class Report:
         run = (chosen or by_score)[0]
         try:
             agent = load_agent(run.path, newest_policy(run)[0])
-        except CheckpointError:
+        except (CheckpointError, CodeError):
             return
-        yield draw_panel(group, agent, play(agent))
+        yield draw_panel(group, agent, *play(agent, [0]))
         if group.world == "Seaquest":
             yield draw_filling(group, agent, play_best(agent))
 
     def _video(self, best: Best) -> tuple[str, str | None]:
         """A film of the best run, made once: what it shows, and where it is if it was made."""
-        path = self.folder / "videos" / f"{best.key}.mp4"
-        what = f"{best.group.label}, best run, after {best.step:,} steps."
+        path = self.folder / "videos" / f"{best.key}-best.mp4"
+        what = f"{best.group.label}, best run, after {best.step:,} steps: its best game."
         if not path.is_file():
             self._say(f"Filming {best.run.name} ...")
-            agent = load_agent(best.run.path, best.step)
+            agent = load_agent(best.run.path, best.step, allow_code=True)  # it has played already
+            best_game = int(best.evaluation.scores.argmax())
             try:
-                record(agent, path, max_steps=VIDEO_STEPS)
+                record(agent, path, game=best_game, max_steps=VIDEO_STEPS)
             except ValueError as error:  # a world of one's own need not have a picture
                 return f"{what} No video: {error}", None
         self._written.add(path)
@@ -213,12 +228,23 @@ class Report:
             self._written |= {*save_table(table, self.folder / "tables")}
         return [table_html(table) for table in tables]
 
-    def _clear(self) -> None:
-        """Delete what an earlier report drew and this one does not."""
-        for name in ("figures", "tables", "data", *(["videos"] if self.videos else [])):
-            for path in (self.folder / name).glob("*.*"):
-                if path not in self._written:
-                    path.unlink()
+    def _clear_earlier(self) -> None:
+        """Delete what an earlier report wrote and this one did not, and note what this one did."""
+        written = {path.relative_to(self.folder).as_posix() for path in self._written}
+        if not self.videos:
+            written |= {name for name in self._earlier() if name.startswith("videos/")}
+        for name in self._earlier() - written:
+            (self.folder / name).unlink(missing_ok=True)
+        write_whole(self.folder / WRITTEN, json.dumps(sorted(written), indent=1).encode())
+
+    def _earlier(self) -> set[str]:
+        """Files of the report before this one; names that no report writes are not among them."""
+        try:
+            names = json.loads((self.folder / WRITTEN).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return set()
+        names = names if isinstance(names, list) else []
+        return {name for name in names if isinstance(name, str) and OURS.fullmatch(name)}
 
 
 def _findings(results: Results) -> Iterator[str]:

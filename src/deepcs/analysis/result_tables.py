@@ -22,7 +22,7 @@ from deepcs.analysis.tables import (
     share_text,
     words,
 )
-from deepcs.curiosity.games import find_game
+from deepcs.curiosity.games import known_game
 
 BOOTSTRAP_SEED = 0
 
@@ -112,7 +112,7 @@ def middle_mean(scores: np.ndarray) -> float:
 def games_table(results: Results) -> Iterator[Table]:
     """Where the player stands in RAM, tiles, rooms and weights of the study's games."""
     rows: list[list[Cell]] = []
-    games = {world: facts for world in results.worlds if (facts := find_game(world)) is not None}
+    games = {world: facts for world in results.worlds if (facts := known_game(world)) is not None}
     for world, facts in games.items():
         groups = [group for group in results.groups if group.world == world]
         tiles = sorted({group.config.tile or facts.tile for group in groups})

@@ -21,10 +21,18 @@ class Report:
     """games that each group's best policy is shown by (paper: 100); 0: play none"""
     videos: bool = True
     """film a game of each group's best policy"""
+    allow_code: bool = False
+    """play also runs that name code as module:name and that you did not train here"""
 
     def run(self) -> None:
         folder = study_folder(self.study, self.out)
-        page = make_report(folder.path, games=self.games, videos=self.videos, say=_say)
+        page = make_report(
+            folder.path,
+            games=self.games,
+            videos=self.videos,
+            allow_code=self.allow_code,
+            say=_say,
+        )
         print(f"Done: {page}")
 
 

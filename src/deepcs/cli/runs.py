@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,8 +48,13 @@ def _finish(path: Path, stopped_by: int | None) -> None:
     if stopped_by is None:
         print(f"Done: {path}. See how it plays: deepcs evaluate {path}")
         return
-    print(f"Stopped and saved. Go on with: deepcs resume {path}")
+    where = sys.stderr if stopped_by == signal.SIGPIPE else sys.stdout  # which nobody reads
+    print(f"Stopped and saved. Go on with: deepcs resume {path}", file=where)
     sys.exit(128 + stopped_by)
+
+
+def _warn(sentence: str) -> None:
+    print(f"deepcs: {sentence}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,10 @@ class Resume:
     """a new, larger total of steps; the schedule is recomputed over it"""
     workers: int | None = None
     """processes that emulate; results do not depend on it; None: one per core"""
+    allow_code: bool = False
+    """run what the run names as module:name, though you did not train it here"""
+    accept_changes: bool = False
+    """go on although settings, logs or library versions are not as they were saved"""
 
     def run(self) -> None:
         stopped_by = resume(
@@ -96,6 +106,8 @@ class Resume:
             steps=self.steps,
             workers=self.workers,
             display=display_for(self.path.name),
+            allow_code=self.allow_code,
+            accept_changes=self.accept_changes,
         )
         _finish(self.path, stopped_by)
 
@@ -117,10 +129,12 @@ class Evaluate:
     """file for a row per game; by default evaluation.csv in the current folder"""
     workers: int | None = None
     """processes that emulate; None: one per core"""
+    allow_code: bool = False
+    """run what the run names as module:name, though you did not train it here"""
 
     def run(self) -> None:
         path = self.csv or Path(f"{self.path.resolve().name}-evaluation.csv")
-        agent = load_agent(self.path, self.step)
+        agent = load_agent(self.path, self.step, allow_code=self.allow_code, say=_warn)
         check_output(path, "--csv")
         torch.set_num_threads(1)  # the emulators have the cores
         result = evaluate(
@@ -172,10 +186,12 @@ class Record:
     """always take the likeliest action instead of drawing from the policy"""
     step: int | None = None
     """checkpoint to play; None: the newest"""
+    allow_code: bool = False
+    """run what the run names as module:name, though you did not train it here"""
 
     def run(self) -> None:
         torch.set_num_threads(1)
-        agent = load_agent(self.path, self.step)
+        agent = load_agent(self.path, self.step, allow_code=self.allow_code, say=_warn)
         path = self.out or Path(f"{self.path.resolve().name}.mp4")
         film = record(
             agent,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -67,6 +67,8 @@ class Run:
     """ray: times that a run is tried again after its node was lost"""
     lease_seconds: float = LEASE_SECONDS
     """a process that has not been heard of for this long may be replaced by another"""
+    accept_changes: bool = False
+    """go on with runs although settings, logs or library versions are not as they were saved"""
 
     def run(self) -> None:
         self._check()
@@ -104,17 +106,26 @@ class Run:
     def _run(self, study: Study, folder: StudyFolder, stop: Stop) -> dict[str, str]:
         """Do what is unfinished; returns why runs failed, by name."""
         failures: dict[str, str] = {}
-        folder.write_failures(failures)
+        with suppress(OSError):
+            folder.write_failures(failures)
         unfinished = folder.unfinished(study)
         workers = self.cpus_per_run if self.engine == "ray" else 1
         jobs = [
-            Job(run.config, folder.run_path(run), folder.log_path(run), workers, self.lease_seconds)
+            Job(
+                run.config,
+                folder.run_path(run),
+                folder.log_path(run),
+                workers,
+                self.lease_seconds,
+                self.accept_changes,
+            )
             for run in unfinished
         ]
 
         def failed(job: Job, reason: str) -> None:
             failures[job.out.name] = reason
-            folder.write_failures(failures)
+            with suppress(OSError):  # a full disk stops no other run; the reason is said at the end
+                folder.write_failures(failures)
 
         if self.engine == "ray":
             cluster = Cluster(self.address, self.cpus_per_run, self.gpus_per_run, self.retries)

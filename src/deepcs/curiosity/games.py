@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.twelve import TWELVE
 from deepcs.system.first import do_first
-from deepcs.system.importing import load_object
+from deepcs.system.importing import is_allowed, load_object
 
 ENTRY_POINTS = "deepcs.games"
 
@@ -130,6 +130,11 @@ def find_game(name: str) -> Game | None:
         return None
     begins = [each for each in _all().values() if plain_name(each.name).startswith(wanted)]
     return begins[0] if len(begins) == 1 else None
+
+
+def known_game(world: str) -> Game | None:
+    """The game of that name in a saved run; what is the run's own code only if it is allowed."""
+    return find_game(world) if ":" not in world or is_allowed(world) else None
 
 
 def _own_game(path: str) -> Game | None:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +24,13 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-from deepcs.system.files import sync_folder, write_synced
+from deepcs.system.files import delete_folder, holds_only, sync_folder, write_synced
 from deepcs.system.snapshot import SnapshotError, from_arrays, to_arrays
 
 NEEDED = ("weights.safetensors", "actors.safetensors", "state.json")
 MANIFEST = "manifest.json"
+FILES = re.compile(r"(weights|learner|actors)\.safetensors|(state|manifest)\.json")
+UNFINISHED = re.compile(r"\.\d+\.(new|old)")  # a checkpoint that is being written, or deleted
 
 
 class CheckpointError(ValueError):
@@ -86,7 +90,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, staging: Path | None =
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     folder.mkdir(parents=True, exist_ok=True)
     beside = (staging or folder) / f".{checkpoint.step}.new"
-    shutil.rmtree(beside, ignore_errors=True)
+    if beside.exists():
+        delete_folder(beside, FILES)
     try:
         beside.mkdir()
         for name, content in contents.items():
@@ -95,20 +100,25 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, staging: Path | None =
         sync_folder(beside)
         target = folder / str(checkpoint.step)
         if target.exists():
-            _delete(target, staging)
+            _delete(target, staging)  # a damaged one
         beside.rename(target)
         sync_folder(folder)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        with suppress(OSError):
+            delete_folder(beside, FILES)
         raise
     return target
 
 
 def checkpoint_steps(folder: Path) -> list[int]:
-    """Steps of the checkpoints in a folder, oldest first."""
-    if not folder.is_dir():
-        return []
-    return sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+    """Steps of the checkpoints in a folder, oldest first; what is named otherwise is not one."""
+    return sorted(_steps_in(folder)) if folder.is_dir() else []
+
+
+def _steps_in(folder: Path) -> Iterator[int]:
+    for path in folder.iterdir():
+        if path.name.isdecimal() and str(int(path.name)) == path.name and path.is_dir():
+            yield int(path.name)
 
 
 def read_checked(folder: Path, step: int) -> dict[str, bytes]:
@@ -161,17 +171,31 @@ def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
     return None, damaged
 
 
+def is_whole(folder: Path, step: int) -> bool:
+    """Whether a checkpoint is there with all its files as they were written."""
+    try:
+        read_checked(folder, step)
+    except CheckpointError:
+        return False
+    return True
+
+
 def clear_unfinished(folder: Path) -> None:
-    """Delete what a killed process left of a checkpoint that it was writing."""
-    for path in (*folder.glob(".*.new"), *folder.glob(".*.old")):
-        shutil.rmtree(path)
+    """Delete what a killed process left of a checkpoint that it was writing or deleting."""
+    if folder.is_dir():
+        for path in folder.iterdir():
+            if UNFINISHED.fullmatch(path.name) and holds_only(path, FILES):
+                delete_folder(path, FILES)
 
 
 def _delete(checkpoint: Path, staging: Path | None) -> None:
-    """Take a checkpoint away at once, then delete it."""
-    aside = (staging or checkpoint.parent) / f".{checkpoint.name}.old"
-    checkpoint.rename(aside)
-    shutil.rmtree(aside)
+    """Take a checkpoint away at once, then delete it; one with files of others stays."""
+    if holds_only(checkpoint, FILES):
+        aside = (staging or checkpoint.parent) / f".{checkpoint.name}.old"
+        if aside.exists():
+            delete_folder(aside, FILES)
+        checkpoint.rename(aside)
+        delete_folder(aside, FILES)
 
 
 def prune_checkpoints(

@@ -6,6 +6,7 @@ import dataclasses
 import platform
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import torch
@@ -200,10 +201,10 @@ class RunConfig:
         """Steps rounded up to whole updates."""
         return -(-steps // self.update_steps) * self.update_steps
 
-    def learning_rate(self, step: int) -> float:
-        """The learning rate after so many steps."""
+    def learning_rate(self, step: int, total: int) -> float:
+        """The learning rate after so many steps of a total."""
         rate: float = self.learner.learning_rate
-        return rate if self.learner.schedule == "constant" else rate * max(0, 1 - step / self.steps)
+        return rate if self.learner.schedule == "constant" else rate * max(0, 1 - step / total)
 
     @property
     def treatment_settings(self) -> Treatment:
@@ -300,4 +301,15 @@ def versions() -> dict[str, str]:
         **{name: version(name) for name in LIBRARIES},
         "python": platform.python_version(),
         "machine": platform.machine(),
+        "cpu": cpu_model(),
     }
+
+
+def cpu_model() -> str:
+    """The CPU's name: another rounds differently."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or "unknown")

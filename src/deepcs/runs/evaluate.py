@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from deepcs.envs.seats import GameRecord
-from deepcs.runs.folder import room_text
+from deepcs.runs.logs import room_text
 from deepcs.runs.trained import TrainedAgent
 from deepcs.system import limits
 from deepcs.system.files import write_whole
 from deepcs.system.limits import check_whole
 
+EVALUATION_FORMAT = 2  # how games are numbered and seeded; 1: sixteen streams (deepcs 0.1)
 EVALUATION_SEED = 1_000_003  # apart from the seeds that people train with
 BATCH = 16  # observations that the network sees at once; actors at most
 

@@ -1,44 +1,27 @@
-"""A run's folder: its settings, its logs, its lock.
-
-Logs are appended to as the run goes, and cut back to where a checkpoint left them on resume, so
-that nothing stands twice and nothing is missing.
-"""
+"""A run's folder: its settings and its lock."""
 
 from __future__ import annotations
 
 import fcntl
-import io
+import hashlib
 import json
 import os
-import shutil
-import warnings
-from collections import Counter
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
-from deepcs.agents.table import find_agent
-from deepcs.curiosity.grid import Room, Tile
+from deepcs.runs.checkpoint import Checkpoint
 from deepcs.runs.config import FORMAT, READABLE, RunConfig, from_json, to_json, versions
+from deepcs.runs.errors import LockLostError, RunError
 from deepcs.runs.lease import Lease, Terms, is_leased
-from deepcs.system.files import write_whole
+from deepcs.runs.trust import is_signed, sign
+from deepcs.system.files import delete_folder, holds_only, refuse_links, write_whole
 
-GAMES_COLUMNS = ("step", "actor", "score", "intrinsic", "tiles", "steps", "rooms")
-FIRST_COLUMNS = ("step", "score", "intrinsic", "tiles")
-LAST_COLUMNS = ("learning_rate", "games", "steps_per_second", "seconds")
-TIME_COLUMNS = ("steps_per_second", "seconds")  # differ from one execution to the next
-
-
-def curve_columns(agent: str) -> tuple[str, ...]:
-    """Columns of curve.csv: the run's, with the agent's own in between."""
-    return (*FIRST_COLUMNS, *find_agent(agent).columns, *LAST_COLUMNS)
-
-
-class RunError(ValueError):
-    """A run folder that cannot be used as asked."""
+SAVED = "saved"  # an empty file: the run has had a checkpoint
+EVENTS = re.compile(r"events\.out\.tfevents\..*")
+NOTHING = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True)
@@ -59,23 +42,38 @@ class SavedRun:
     segments: tuple[Segment, ...]
     versions: dict[str, str]
     format: int
+    settings: dict[str, Any]
+    """the config as it stands in the file"""
+    accepted: tuple[str, ...]
+    """digests of other settings under which its checkpoints may have been saved"""
+    trained_here: bool
+    """this user trained it"""
+
+    @property
+    def identity(self) -> str:
+        """A digest of the settings, but for the total of steps, which may grow."""
+        return digest_of({key: value for key, value in self.settings.items() if key != "steps"})
 
 
-def room_text(room: Room) -> str:
-    """A room in a CSV cell: its numbers joined by dots; the only room of a world is a dot."""
-    return ".".join(map(str, room)) or "."
+def settings_digest(config: RunConfig) -> str:
+    """The `identity` of a run with these settings."""
+    settings = {key: value for key, value in to_json(config).items() if key != "steps"}
+    return digest_of(json.loads(json.dumps(settings)))
 
 
-def parse_room(text: str) -> Room:
-    """The room that `room_text` wrote."""
-    return () if text == "." else tuple(int(part) for part in text.split("."))
+def digest_of(content: Any) -> str:
+    """SHA-256 of JSON values, however a file may lay them out."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def open_lock(folder: Path, refusal: type[ValueError]) -> IO[bytes]:
     """The file to lock a folder by, made if need be; refuses a folder that cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return (folder / "lock").open("ab")
+        refuse_links(folder)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.fdopen(os.open(folder / "lock", flags, 0o666), "ab")
     except OSError as error:
         raise refusal(f"{folder} cannot be written ({error}); give another --out.") from error
 
@@ -126,6 +124,21 @@ class RunFolder:
                 self.unlock()
                 raise
 
+    def check_lock(self) -> None:
+        """Raise LockLostError if the lock's file is no longer the one that this process holds."""
+        if self._lock is None:
+            return
+        held = os.fstat(self._lock.fileno())
+        try:
+            found = os.lstat(self.path / "lock")
+        except FileNotFoundError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != (held.st_dev, held.st_ino):
+            raise LockLostError(
+                f"The file {self.path / 'lock'} was taken away while this process held it, so "
+                "another may be training there; this one has stopped and written nothing since"
+            )
+
     def unlock(self) -> None:
         if self.lease is not None:
             self.lease.release()
@@ -134,19 +147,50 @@ class RunFolder:
             self._lock.close()
             self._lock = None
 
-    def write_config(self, config: RunConfig, segments: Sequence[Segment]) -> None:
+    def forget(self) -> None:
+        """Delete what a run that has saved nothing has written; only what it wrote."""
+        for name in ("config.json", "games.csv", "curve.csv", "visits.npz"):
+            (self.path / name).unlink(missing_ok=True)
+        if holds_only(self.tensorboard, EVENTS):
+            delete_folder(self.tensorboard, EVENTS)
+        if holds_only(self.checkpoints, NOTHING):
+            self.checkpoints.rmdir()
+
+    @property
+    def was_saved(self) -> bool:
+        """Whether the run has ever had a checkpoint, even if it is gone."""
+        return (self.path / SAVED).is_file()
+
+    def note_saved(self) -> None:
+        """Remember for good that there was a checkpoint."""
+        if not self.was_saved:
+            write_whole(self.path / SAVED, b"", self.staging)
+
+    def write_config(
+        self,
+        config: RunConfig,
+        segments: Sequence[Segment],
+        before: SavedRun | None = None,
+        accepted: Sequence[str] = (),
+    ) -> None:
+        """Write config.json; `before`: what it held, whose versions are kept, if it is extended."""
+        settings = json.loads(json.dumps(to_json(config)))
         content = {
             "format": FORMAT,
-            "config": to_json(config),
+            "config": settings,
             "segments": [[segment.begins, segment.steps] for segment in segments],
             "protocol": vars(config.protocol_settings),
             "treatment": vars(config.treatment_settings),
-            "versions": versions(),
+            "versions": versions() if before is None else before.versions,
+            "accepted": list(accepted),
         }
+        content["signature"] = sign(digest_of(settings))
+        content["digest"] = digest_of(content)
         path = self.path / "config.json"
         write_whole(path, json.dumps(content, indent=2).encode(), self.staging)
 
-    def read_config(self) -> SavedRun:
+    def read_config(self, *, accept_changes: bool = False) -> SavedRun:
+        """What config.json holds; refuses a file that was changed, unless that is accepted."""
         path = self.path / "config.json"
         try:
             saved = json.loads(path.read_bytes())
@@ -168,134 +212,55 @@ class RunFolder:
                 f"{' and '.join(map(str, READABLE))}; use the version that wrote it, "
                 f"{written_by.get('deepcs', 'unknown')}."
             )
+        content = {key: value for key, value in saved.items() if key != "digest"}
+        changed = saved["format"] != 1 and saved.get("digest") != digest_of(content)
+        if changed and not accept_changes:
+            raise RunError(
+                f"{path} was changed since deepcs wrote it; restore it from a copy, or take it as "
+                f"it is now with: deepcs resume {self.path} --accept-changes"
+            )
         try:
             config = from_json(saved["config"])
             config.check()
             segments = tuple(Segment(*map(int, pair)) for pair in saved["segments"])
-            versions = {"deepcs": written_by["deepcs"], **written_by}
-            return SavedRun(config, segments, versions, saved["format"])
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            return SavedRun(
+                config,
+                segments,
+                {"deepcs": written_by["deepcs"], **written_by},
+                saved["format"],
+                saved["config"],
+                tuple(map(str, saved.get("accepted", []))),
+                is_signed(digest_of(saved["config"]), saved.get("signature")),
+            )
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+        ) as error:
             raise RunError(
                 f"{path} lacks or mistakes a setting ({error}); restore the file from a copy."
             ) from error
 
 
-class CsvLog:
-    """A CSV file that grows by rows and can be cut back."""
+def check_settings(
+    folder: RunFolder,
+    saved: SavedRun,
+    identity: str,
+    checkpoint: Checkpoint | None,
+    accept_changes: bool,
+) -> None:
+    """Refuse a checkpoint that was saved under other settings than config.json now has.
 
-    def __init__(
-        self, path: Path, columns: Sequence[str], keep: int | None, staging: Path | None = None
-    ) -> None:
-        """`keep`: bytes to keep of a file that is there already; None: start anew.
-
-        The log goes on in a new file, made in the staging folder: a former writer keeps the old.
-        """
-        self._columns = columns
-        beside = (staging or path.parent) / f".{path.name}.new"
-        if keep is None:
-            self._file = beside.open("wb")
-            self._line(columns)
-        else:
-            if not path.is_file() or path.stat().st_size < keep:
-                raise RunError(
-                    f"{path} is shorter than its checkpoint remembers; restore it from a copy."
-                )
-            shutil.copyfile(path, beside)
-            os.truncate(beside, keep)
-            self._file = beside.open("ab")
-        self.sync()
-        beside.replace(path)
-
-    def _line(self, cells: Sequence[object]) -> None:
-        self._file.write((",".join(map(str, cells)) + "\n").encode())
-
-    def append(self, row: dict[str, object]) -> None:
-        self._line([row[column] for column in self._columns])
-
-    def sync(self) -> int:
-        """Bring all rows to disk; returns the file's length in bytes."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return os.fstat(self._file.fileno()).st_size
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class VisitLog:
-    """How often each tile was entered, per log interval: visits.npz.
-
-    Rows in order of time: `step` (end of the interval), `room` (index into `rooms`), `row`,
-    `column`, `entries`.
+    identity: of the settings as they are understood here; an agent's own may have changed since.
     """
-
-    NAMES = ("step", "room", "row", "column", "entries")
-
-    def __init__(self, path: Path, keep_until: int | None, staging: Path | None = None) -> None:
-        """`keep_until`: keep rows up to this step; None: start anew. staging: as in write_whole."""
-        self._path = path
-        self._staging = staging
-        self._rooms: dict[str, int] = {}
-        self._rows: list[np.ndarray] = []  # int64 (n, 5) each
-        if keep_until is not None:
-            columns, rooms = read_visits(path)
-            rows = np.stack([columns[name] for name in self.NAMES], 1)
-            rows = rows[rows[:, 0] <= keep_until]
-            self._rows = [rows]
-            known = rows[:, 1].max(initial=-1) + 1  # rooms are numbered as they come
-            self._rooms = {room: i for i, room in enumerate(rooms[:known])}
-
-    def append(self, step: int, visits: Counter[Tile]) -> None:
-        if visits:
-            rows = [
-                (step, self._rooms.setdefault(room_text(room), len(self._rooms)), y, x, n)
-                for (room, y, x), n in sorted(visits.items())
-            ]
-            self._rows.append(np.array(rows, np.int64))
-
-    def write(self) -> None:
-        rows = np.concatenate([np.zeros((0, 5), np.int64), *self._rows])
-        self._rows = [rows]
-        columns: dict[str, Any] = dict(zip(self.NAMES, rows.T, strict=True))
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, rooms=np.array(list(self._rooms), np.str_), **columns)
-        write_whole(self._path, buffer.getvalue(), self._staging)
-
-
-def read_visits(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
-    """The columns of a visits.npz by name, and the texts of its rooms."""
-    try:
-        with warnings.catch_warnings(), np.load(path) as arrays:
-            warnings.simplefilter("error")
-            columns = {name: arrays[name] for name in VisitLog.NAMES}
-            rooms = arrays["rooms"]
-        _check_visits(columns, rooms)
-    except Exception as error:  # of damaged bytes, zipfile and NumPy raise nearly anything
-        raise RunError(
-            f"{path} is damaged or missing ({type(error).__name__}: {error}); restore it from a "
-            "copy."
-        ) from error
-    return columns, [str(room) for room in rooms]
-
-
-def _check_visits(columns: dict[str, np.ndarray], rooms: np.ndarray) -> None:
-    """Raise ValueError for what no VisitLog writes."""
-    lengths = {column.shape for column in columns.values()}
-    kinds = {column.dtype for column in columns.values()}
-    if kinds != {np.dtype(np.int64)} or len(lengths) != 1 or columns["step"].ndim != 1:
-        raise ValueError("its columns are not whole numbers of one length")
-    if rooms.dtype.kind != "U" or rooms.ndim != 1:
-        raise ValueError("its rooms are not texts")
-    for room in rooms:
-        parse_room(str(room))
-    if not len(columns["step"]):
+    if saved.format == 1 or accept_changes:
         return
-    if columns["room"].min() < 0 or columns["room"].max() >= len(rooms):
-        raise ValueError("it has visits to rooms that it does not name")
-    if columns["step"].min() < 1 or (np.diff(columns["step"]) < 0).any():
-        raise ValueError("its steps are not in order")
-    if columns["entries"].min() < 1:
-        raise ValueError("it has tiles that were entered less than once")
+    known = {saved.identity, *saved.accepted}
+    if identity not in known or (checkpoint and checkpoint.state.get("settings") not in known):
+        raise RunError(
+            f"The settings in {folder.path} are not those that its checkpoint was saved under; "
+            "restore config.json from a copy, or go on with what it says by --accept-changes."
+        )

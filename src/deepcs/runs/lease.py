@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
+import re
 import socket
 import time
 import uuid
@@ -22,11 +22,17 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from deepcs.runs.checkpoint import FILES, UNFINISHED
+from deepcs.system.files import delete_folder, holds_only, write_synced
+
 LEASE_SECONDS = 60.0
 RENEWALS = 4  # in the time after which an owner that is not heard of counts as lost
 LOOK_SECONDS = 0.2  # between looks at a lease that is waited for
 CLEARING_TRIES = 100  # of a staging folder that its former owner still writes to
 OWNER = "owner.json"
+ASIDE = re.compile(r"\.(\d+-)?[0-9a-f]{32}")  # a staging folder before or after its epoch
+STAGED = re.compile(rf"owner\.json|\.[\w.]+\.new|{UNFINISHED.pattern}/({FILES.pattern})")
+"""What a staging folder may hold."""
 
 
 class LeaseHeldError(ValueError):
@@ -102,7 +108,7 @@ def holder(run: Path) -> Owner | None:
 def _epochs(leases: Path) -> list[int]:
     if not leases.is_dir():
         return []
-    return sorted(int(path.name) for path in leases.iterdir() if path.name.isdigit())
+    return sorted(int(path.name) for path in leases.iterdir() if path.name.isdecimal())
 
 
 def _alive(staging: Path, now: float) -> Owner | None:
@@ -126,7 +132,8 @@ class Lease:
         try:
             epoch = self._wait_and_claim(mine, time.monotonic() + terms.patience)
         finally:
-            shutil.rmtree(mine, ignore_errors=True)
+            if mine.exists():
+                _delete(mine)
         self._heard = time.monotonic()
         self.staging = self._leases / str(epoch)
         """where everything is made that is then renamed into the run"""
@@ -136,7 +143,7 @@ class Lease:
         signature = json.dumps(asdict(Owner.this_process(self._seconds)))
         while True:
             mine.mkdir(parents=True, exist_ok=True)
-            (mine / OWNER).write_text(signature)
+            write_synced(mine / OWNER, signature.encode())
             now = (mine / OWNER).stat().st_mtime  # the storage's clock, whatever ours may say
             newest = max(_epochs(self._leases), default=0)
             owner = _alive(self._leases / str(newest), now)
@@ -163,10 +170,10 @@ class Lease:
     def _take_other_staging_away(self, epoch: int) -> None:
         now = (self.staging / OWNER).stat().st_mtime
         for path in self._leases.iterdir():
-            if path.name.isdigit() and int(path.name) < epoch:
+            if path.name.isdecimal() and int(path.name) < epoch:
                 with suppress(FileNotFoundError):  # another newcomer was quicker
                     _delete(path.rename(self._leases / f".{path.name}-{uuid.uuid4().hex}"))
-            elif path.name.startswith(".") and _alive(path, now) is None:
+            elif ASIDE.fullmatch(path.name) and _alive(path, now) is None:
                 _delete(path)  # left by a process that was killed while it waited or cleared
 
     def renew(self) -> None:
@@ -201,8 +208,12 @@ class Lease:
 def _delete(staging: Path) -> None:
     """Delete a staging folder, in which a former owner may still be writing."""
     for _ in range(CLEARING_TRIES):
-        shutil.rmtree(staging, ignore_errors=True)
+        if not holds_only(staging, STAGED):
+            break
+        with suppress(OSError):
+            delete_folder(staging, STAGED)
         if not staging.exists():
             return
         time.sleep(LOOK_SECONDS / 10)
-    raise OSError(f"{staging} cannot be deleted")
+    if staging.exists():
+        raise OSError(f"{staging} cannot be deleted, or holds files that deepcs did not write")

@@ -13,15 +13,9 @@ import numpy as np
 
 from deepcs.curiosity.grid import Room
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import (
-    GAMES_COLUMNS,
-    RunError,
-    RunFolder,
-    Segment,
-    VisitLog,
-    parse_room,
-    read_visits,
-)
+from deepcs.runs.errors import RunError
+from deepcs.runs.folder import RunFolder, Segment
+from deepcs.runs.logs import GAMES_COLUMNS, VisitLog, parse_room, read_visits
 
 CURVE_NEEDED = ("step", "score", "intrinsic", "seconds")
 

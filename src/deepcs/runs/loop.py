@@ -26,13 +26,8 @@ from deepcs.runs.checkpoint import (
     save_checkpoint,
 )
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import (
-    GAMES_COLUMNS,
-    CsvLog,
-    RunFolder,
-    VisitLog,
-    room_text,
-)
+from deepcs.runs.folder import RunFolder, Segment, settings_digest
+from deepcs.runs.logs import GAMES_COLUMNS, CsvLog, Stand, VisitLog, room_text
 from deepcs.runs.progress import Display, Status
 
 KEPT = 2  # newest checkpoints that are kept beside the milestones
@@ -80,25 +75,30 @@ class Logs:
     """games.csv, curve.csv, visits.npz and TensorBoard of one run."""
 
     def __init__(
-        self, folder: RunFolder, columns: Sequence[str], checkpoint: Checkpoint | None
+        self,
+        folder: RunFolder,
+        columns: Sequence[str],
+        checkpoint: Checkpoint | None,
+        accept_changes: bool = False,
     ) -> None:
         """Go on where the logs stood at the checkpoint; None: start anew.
 
-        columns: of curve.csv.
+        columns: of curve.csv. accept_changes: take logs as they are, if that is not as they were.
         """
-        path, staging = folder.path, folder.staging
-        step, stood = None, {"games": None, "curve": None}
+        path, last = folder.path, (folder.staging, accept_changes)
+        stood: dict[str, Stand] = {}
         if checkpoint is not None:
-            step, stood = checkpoint.step, checkpoint.state["logs"]
-        self.visits = VisitLog(path / "visits.npz", step, staging)
-        self.games = CsvLog(path / "games.csv", GAMES_COLUMNS, stood["games"], staging)
-        self.curve = CsvLog(path / "curve.csv", columns, stood["curve"], staging)
+            stood = {name: Stand(**each) for name, each in checkpoint.state["logs"].items()}
+        step = None if checkpoint is None else checkpoint.step
+        self.visits = VisitLog(path / "visits.npz", step, stood.get("visits"), *last)
+        self.games = CsvLog(path / "games.csv", GAMES_COLUMNS, stood.get("games"), *last)
+        self.curve = CsvLog(path / "curve.csv", columns, stood.get("curve"), *last)
         self.tensorboard = SummaryWriter(str(folder.tensorboard), purge_step=(step or 0) + 1)
 
-    def sync(self) -> dict[str, int]:
-        """Bring everything to disk; returns where the files stand."""
-        self.visits.write()
-        return {"games": self.games.sync(), "curve": self.curve.sync()}
+    def sync(self) -> dict[str, Any]:
+        """Bring everything to disk; returns where the logs stand."""
+        logs = {"visits": self.visits.write(), "games": self.games.sync()}
+        return {name: vars(each) for name, each in (*logs.items(), ("curve", self.curve.sync()))}
 
     def close(self) -> None:
         with closing(self.games), closing(self.curve), closing(self.tensorboard):
@@ -112,6 +112,18 @@ class Stop:
     signal: int | None = None
 
 
+def total_at(segments: Sequence[Segment], step: int) -> int:
+    """The total of steps that the run was to have when it trained on from a step."""
+    return [segment for segment in segments if segment.begins <= step][-1].steps
+
+
+def segment_ends(segments: Sequence[Segment]) -> set[int]:
+    """Steps at which the run had reached its total of the time."""
+    following = [*(segment.begins for segment in segments[1:]), segments[-1].steps]
+    pairs = zip(segments, following, strict=True)
+    return {segment.steps for segment, begins in pairs if segment.steps == begins}
+
+
 class Run:
     """A run under way."""
 
@@ -119,6 +131,7 @@ class Run:
         self,
         folder: RunFolder,
         config: RunConfig,
+        segments: Sequence[Segment],
         checkpoint: Checkpoint | None,
         replicas: Replicas,
         logs: Logs,
@@ -127,6 +140,7 @@ class Run:
     ) -> None:
         self.folder = folder
         self.config = config
+        self.segments = segments
         self.replicas = replicas
         self.logs = logs
         self.stop = stop
@@ -139,6 +153,7 @@ class Run:
             replicas.load(checkpoint.weights, checkpoint.learner)
             if checkpoint.actors is not None:
                 replicas.restore(checkpoint.actors)
+        self.identity = settings_digest(config)
         self.saved_step: int | None = None if checkpoint is None else checkpoint.step
         self._began = time.monotonic() - self.progress.seconds
         self._speed = (time.monotonic(), self.progress.step, 0.0)
@@ -151,10 +166,11 @@ class Run:
     def go_until(self, step: int) -> None:
         """Train up to a step, or until told to stop."""
         config, progress = self.config, self.progress
+        ends = segment_ends(self.segments)
         while progress.step < step and self.stop.signal is None:
-            rate = config.learning_rate(progress.step)
+            rate = config.learning_rate(progress.step, total_at(self.segments, progress.step))
             following = progress.step + config.update_steps
-            logged = following % config.log_every == 0 or following == config.steps
+            logged = following % config.log_every == 0 or following in ends
             update = progress.step // config.update_steps
             self._record(self.replicas.update(Moment(update, rate, logged)))
             if logged:
@@ -241,6 +257,7 @@ class Run:
         progress = self.progress
         if progress.step == self.saved_step:
             return
+        self.folder.check_lock()
         weights, vectors = self.replicas.weights(), self.replicas.vectors()
         if not all(np.isfinite(a).all() for a in (*weights.values(), *vectors.values())):
             raise DivergedError("The weights are no longer finite")
@@ -251,9 +268,10 @@ class Run:
             weights,
             vectors,
             self.replicas.actors() if self.replicas.freezable else None,
-            {"progress": progress.to_json(), "logs": logs},
+            {"progress": progress.to_json(), "logs": logs, "settings": self.identity},
         )
         checkpoints, staging = self.folder.checkpoints, self.folder.staging
         save_checkpoint(checkpoints, checkpoint, staging)
+        self.folder.note_saved()
         self.saved_step = progress.step
         prune_checkpoints(checkpoints, progress.step, KEPT, self.config.milestone_every, staging)

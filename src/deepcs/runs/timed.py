@@ -8,7 +8,8 @@ from pathlib import Path
 
 from deepcs.agents.replicas import Replicas
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunFolder, curve_columns
+from deepcs.runs.folder import RunFolder, Segment
+from deepcs.runs.logs import curve_columns
 from deepcs.runs.loop import Logs, Run, Stop
 from deepcs.runs.progress import Silence
 
@@ -23,7 +24,10 @@ class TimedTraining:
         config = config.fitted()
         self._replicas = Replicas(config.training(), workers)
         self._logs = Logs(folder, curve_columns(config.agent), None)
-        self._run = Run(folder, config, None, self._replicas, self._logs, Stop(), Silence())
+        segments = [Segment(0, config.steps)]
+        self._run = Run(
+            folder, config, segments, None, self._replicas, self._logs, Stop(), Silence()
+        )
 
     def rate(self, seconds: float) -> float:
         """Train on for that long; steps per second."""

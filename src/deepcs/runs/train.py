@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import FrameType
 
 from deepcs.agents.replicas import DivergedError, Replicas, check_workers
-from deepcs.runs.checkpoint import clear_unfinished, newest_checkpoint
-from deepcs.runs.config import FORMAT, RunConfig, versions
-from deepcs.runs.folder import RunError, RunFolder, SavedRun, Segment, curve_columns
+from deepcs.runs.checkpoint import (
+    checkpoint_steps,
+    clear_unfinished,
+    newest_checkpoint,
+    prune_checkpoints,
+)
+from deepcs.runs.config import FORMAT, RunConfig, to_json, versions
+from deepcs.runs.errors import LockLostError, RunError
+from deepcs.runs.folder import RunFolder, SavedRun, Segment, check_settings, settings_digest
 from deepcs.runs.lease import Lease, LeaseLostError, Terms
-from deepcs.runs.loop import Logs, Run, Stop
+from deepcs.runs.logs import curve_columns
+from deepcs.runs.loop import KEPT, Logs, Run, Stop
 from deepcs.runs.progress import Display, Silence, Status
+from deepcs.runs.trust import check_code, code_of
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
 from deepcs.system.process import WorkerError
 
 BEFORE_CONFIG = {"lock", "lease", ".config.json.new"}  # all that a run killed at its birth leaves
+WHAT_DECIDES = ("torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless", "machine")
+"""Of the recorded versions: those whose difference can change a run's bytes."""
 
 
 class StoppedError(RuntimeError):
@@ -55,18 +66,20 @@ def train(
     workers: int | None = None,
     display: Display | None = None,
     lease: Terms | None = None,
+    accept_changes: bool = False,
 ) -> int | None:
     """Train into a folder; goes on where a run of the same settings stands.
 
     lease: hold the folder by a lease, also against other machines that share its storage.
-    Returns the number of the signal that stopped it, or None when the run is finished. Raises
-    ValueError (also RunError) for what cannot be done as asked, StoppedError when the run had to
-    stop.
+    accept_changes: as in `resume`. Returns the number of the signal that stopped it, or None when
+    the run is finished. Raises ValueError (also RunError) for what cannot be done as asked,
+    StoppedError when the run had to stop.
     """
     check_workers(workers)  # before anything is written, as all that can be refused
     chosen_shards = config.shards
     config = config.resolved()
     folder = RunFolder(out)
+    display = display or Silence()
     if not folder.holds_run:
         config = config.fitted()  # refuses what cannot be trained in
         if folder.path.is_dir() and not BEFORE_CONFIG.issuperset(os.listdir(folder.path)):
@@ -76,27 +89,48 @@ def train(
         folder.lock(lease)
         try:
             if not folder.holds_run:  # nobody was quicker
-                segments = [Segment(0, config.steps)]
-                return _execute(folder, config, workers, display or Silence(), segments)
+                return _begin(folder, config, workers, display)
         finally:
             folder.unlock()
-    begun = folder.read_config().config.resolved()
+    begun = folder.read_config(accept_changes=accept_changes).settings
     # What was not asked for stays as it was chosen where the run began.
-    if chosen_shards == 0:
-        config = dataclasses.replace(config, shards=begun.shards)
-    if config.network == "auto":
-        config = dataclasses.replace(config, network=begun.network)
-    if dataclasses.replace(begun, steps=config.steps) != config:
-        different = [
-            f"{f.name} {getattr(begun, f.name)!r}, not {getattr(config, f.name)!r}"
-            for f in dataclasses.fields(config)
-            if f.name != "steps" and getattr(begun, f.name) != getattr(config, f.name)
-        ]
+    asked = json.loads(json.dumps(to_json(config)))
+    kept = {"steps"} | ({"shards"} if chosen_shards == 0 else set())
+    kept |= {"network"} if config.network == "auto" else set()
+    different = [
+        f"{name} {begun.get(name)!r}, not {asked[name]!r}"
+        for name in asked
+        if name not in kept and begun.get(name) != asked[name]
+    ]
+    if different:
         raise RunError(
             f"{folder.path} holds a run of other settings ({'; '.join(different)}); "
             "give another --out."
         )
-    return resume(folder.path, steps=config.steps, workers=workers, display=display, lease=lease)
+    return resume(
+        folder.path,
+        steps=config.steps,
+        workers=workers,
+        display=display,
+        lease=lease,
+        allow_code=True,  # it was named by whoever calls this
+        accept_changes=accept_changes,
+    )
+
+
+def _begin(
+    folder: RunFolder, config: RunConfig, workers: int | None, display: Display
+) -> int | None:
+    """Begin a run; one that fails before it has saved anything leaves the folder free."""
+    segments = (Segment(0, config.steps),)
+    try:
+        with _sentences(folder):
+            folder.write_config(config, segments)
+            return _go_on(folder, config, segments, workers, display)
+    except BaseException:
+        if not folder.was_saved and not checkpoint_steps(folder.checkpoints):
+            folder.forget()
+        raise
 
 
 def resume(
@@ -106,41 +140,69 @@ def resume(
     workers: int | None = None,
     display: Display | None = None,
     lease: Terms | None = None,
+    allow_code: bool = False,
+    accept_changes: bool = False,
 ) -> int | None:
-    """Go on with a run, exactly; `steps`: a new, larger total. Returns and raises as `train`."""
+    """Go on with a run, exactly; `steps`: a new, larger total. Returns and raises as `train`.
+
+    allow_code: run what it names as module:name, though this user did not train it.
+    accept_changes: go on although settings, logs or library versions are not as they were saved.
+    """
     if steps is not None:
         check_whole("steps {}", steps, 1, limits.STEPS, refusal=RunError)
     check_workers(workers)
     folder = RunFolder(path)
-    folder.read_config()  # refuses what is no run before a lock is left there
+    # Refuses what is no run before a lock is left there.
+    saved = folder.read_config(accept_changes=accept_changes)
+    check_code(folder.path, saved.config, saved.trained_here, allow_code)
     folder.lock(lease)
     try:
-        return _resume(folder, steps, workers, display or Silence())
+        saved = folder.read_config(accept_changes=accept_changes)
+        check_code(folder.path, saved.config, saved.trained_here, allow_code)
+        return _resume(folder, saved, steps, workers, display or Silence(), accept_changes)
     finally:
         folder.unlock()
 
 
 def _resume(
-    folder: RunFolder, steps: int | None, workers: int | None, display: Display
+    folder: RunFolder,
+    saved: SavedRun,
+    steps: int | None,
+    workers: int | None,
+    display: Display,
+    accept_changes: bool,
 ) -> int | None:
-    saved = folder.read_config()
-    _check_made_by(folder, saved, display)
-    config, segments = saved.config.resolved(), None
+    _check_made_by(folder, saved, display, accept_changes)
+    config, segments = saved.config.resolved(), saved.segments
+    checkpoint, _ = newest_checkpoint(folder.checkpoints)
+    check_settings(folder, saved, settings_digest(config), checkpoint, accept_changes)
+    if checkpoint is None and folder.was_saved:
+        raise RunError(
+            f"The checkpoints of {folder.path} are gone, so it cannot go on; its logs are safe. "
+            "Restore them from a copy; to begin anew, give another --out or delete the folder."
+        )
     if steps is not None and config.whole_updates(steps) != config.steps:
         total = config.whole_updates(steps)
-        checkpoint, _ = newest_checkpoint(folder.checkpoints)
         begins = 0 if checkpoint is None else checkpoint.step
         if total < begins:
             raise RunError(
                 f"Got {steps} steps, but {folder.path} has {begins} already; give a larger total."
             )
         config = dataclasses.replace(config, steps=total)
-        segments = [*saved.segments, Segment(begins, total)]
-    return _execute(folder, config, workers, display, segments)
+        segments = (*segments, Segment(begins, total))
+    with _sentences(folder):
+        if accept_changes:
+            known = () if checkpoint is None else (checkpoint.state["settings"],)
+            folder.write_config(config, segments, accepted=[*saved.accepted, *known])
+        elif segments != saved.segments or (code_of(config) and not saved.trained_here):
+            folder.write_config(config, segments, saved, saved.accepted)
+        return _go_on(folder, config, segments, workers, display, accept_changes)
 
 
-def _check_made_by(folder: RunFolder, saved: SavedRun, display: Display) -> None:
-    """Refuse a run of another format; say it where other sources made the run."""
+def _check_made_by(
+    folder: RunFolder, saved: SavedRun, display: Display, accept_changes: bool
+) -> None:
+    """Refuse a run of another format or other libraries; say it where other sources made it."""
     ours = versions()
     if saved.format != FORMAT:
         raise RunError(
@@ -148,31 +210,39 @@ def _check_made_by(folder: RunFolder, saved: SavedRun, display: Display) -> None
             f"{saved.format}), this is {ours['deepcs']} (format {FORMAT}); it can be evaluated, "
             "recorded and reported here, but to go on, install that version."
         )
+    others = [
+        f"{name} {saved.versions.get(name)}, here {ours[name]}"
+        for name in WHAT_DECIDES
+        if saved.versions.get(name) != ours[name]
+    ]
+    if others and not accept_changes:
+        raise RunError(
+            f"{folder.path} was trained with other versions ({'; '.join(others)}), so it would not "
+            "go on exactly; install those, or go on all the same with --accept-changes."
+        )
     if saved.versions.get("sources") != ours["sources"]:
         display.say(
             f"{folder.path} was begun by other sources of deepcs ({saved.versions['deepcs']}) than "
             f"these ({ours['deepcs']}): it goes on, but not promised to the bit."
         )
+    elif saved.versions.get("cpu") != ours["cpu"]:
+        display.say(
+            f"{folder.path} was begun on another CPU ({saved.versions.get('cpu')}, here "
+            f"{ours['cpu']}): it goes on, but not promised to the bit."
+        )
 
 
-def _execute(
-    folder: RunFolder,
-    config: RunConfig,
-    workers: int | None,
-    display: Display,
-    segments: list[Segment] | None,
-) -> int | None:
-    """Train on; `segments`: those to be saved first, if they are new."""
+@contextmanager
+def _sentences(folder: RunFolder) -> Iterator[None]:
+    """What stops a run becomes a StoppedError that says what is safe."""
     try:
-        if segments is not None:
-            folder.write_config(config, segments)
-        return _go_on(folder, config, workers, display)
+        yield
     except DivergedError as error:
         again = "It would go the same way again: train anew with a smaller learning rate."
         raise StoppedError(_stopped(folder, str(error), again)) from error
     except WorkerError as error:
         raise StoppedError(_stopped(folder, str(error).rstrip("."))) from error
-    except LeaseLostError as error:
+    except (LeaseLostError, LockLostError) as error:
         raise StoppedError(f"{error}.") from error
     except OSError as error:
         if folder.lease is not None and folder.lease.lost:
@@ -181,14 +251,29 @@ def _execute(
 
 
 def _go_on(
-    folder: RunFolder, config: RunConfig, workers: int | None, display: Display
+    folder: RunFolder,
+    config: RunConfig,
+    segments: Sequence[Segment],
+    workers: int | None,
+    display: Display,
+    accept_changes: bool = False,
 ) -> int | None:
     with stopping_on_signals() as stop, ExitStack() as opened:
-        opened.enter_context(closing(display))
+        display = opened.enter_context(closing(Heard(display, stop)))
         clear_unfinished(folder.checkpoints)
         checkpoint, damaged = newest_checkpoint(folder.checkpoints)
         for sentence in damaged:
             display.say(f"{sentence} Going on from the one before it.")
+        if checkpoint is not None:
+            folder.note_saved()
+            if not damaged:  # what a run killed before it could prune has left
+                prune_checkpoints(
+                    folder.checkpoints,
+                    checkpoint.step,
+                    KEPT,
+                    config.milestone_every,
+                    folder.staging,
+                )
         if checkpoint is not None and checkpoint.step >= config.steps:
             display.say(f"{folder.path} is finished: {checkpoint.step:,} steps.")
             return None
@@ -198,15 +283,41 @@ def _go_on(
         elif not replicas.freezable:
             display.say("This environment has no snapshot(): a resumed run will not be exact.")
         columns = curve_columns(config.agent)
-        logs = opened.enter_context(closing(Logs(folder, columns, checkpoint)))
-        if folder.lease is not None:
-            display = Renewing(display, folder.lease)
-        run = Run(folder, config, checkpoint, replicas, logs, stop, display)
+        logs = opened.enter_context(closing(Logs(folder, columns, checkpoint, accept_changes)))
+        shown = display if folder.lease is None else Renewing(display, folder.lease)
+        run = Run(folder, config, segments, checkpoint, replicas, logs, stop, shown)
         try:
             run.go()
         except DivergedError as error:
             raise DivergedError(f"{error} at step {run.progress.step:,}") from error
         return stop.signal if run.progress.step < config.steps else None
+
+
+class Heard:
+    """A display whose reader may leave, as in `deepcs train | head`; it then saves and ends."""
+
+    def __init__(self, display: Display, stop: Stop) -> None:
+        self._display = display
+        self._stop = stop
+
+    def show(self, status: Status) -> None:
+        with self._leaving():
+            self._display.show(status)
+
+    def say(self, text: str) -> None:
+        with self._leaving():
+            self._display.say(text)
+
+    def close(self) -> None:
+        with self._leaving():
+            self._display.close()
+
+    @contextmanager
+    def _leaving(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            self._stop.signal = signal.SIGPIPE
 
 
 class Renewing:
@@ -225,7 +336,7 @@ class Renewing:
 
 def _stopped(folder: RunFolder, why: str, then: str = "") -> str:
     checkpoint, _ = newest_checkpoint(folder.checkpoints)
-    safe = "nothing was saved yet"
-    if checkpoint is not None:
-        safe = f"the checkpoint of step {checkpoint.step:,} is safe"
+    if checkpoint is None:
+        return f"{why}; nothing was saved yet. {then or 'Begin again with the same command.'}"
+    safe = f"the checkpoint of step {checkpoint.step:,} is safe"
     return f"{why}; {safe}. {then or f'Go on with: deepcs resume {folder.path}'}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,8 @@ from deepcs.runs.checkpoint import (
     newest_checkpoint,
 )
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunFolder
+from deepcs.runs.folder import RunFolder, check_settings
+from deepcs.runs.trust import check_code
 
 
 class TrainedAgent:
@@ -75,15 +78,26 @@ class TrainedAgent:
         return make_vec(self.config.world, num_envs=num_envs, seed=seed, workers=workers, **wanted)
 
 
-def load_agent(run: Path | str, step: int | None = None) -> TrainedAgent:
+def load_agent(
+    run: Path | str,
+    step: int | None = None,
+    *,
+    allow_code: bool = False,
+    say: Callable[[str], None] = warnings.warn,
+) -> TrainedAgent:
     """The agent of a run: of its newest whole checkpoint, or of the one at a step.
+
+    allow_code: run what it names as module:name, though this user did not train it. say: is told
+    if a newer checkpoint is damaged.
 
     >>> agent = load_agent("runs/Freeway-deepcs-paper-seed0")  # doctest: +SKIP
     >>> actions = agent.act(observations, np.random.default_rng(0))  # doctest: +SKIP
     """
     folder = RunFolder(run)
-    saved = folder.read_config().config
-    config = dataclasses.replace(saved, device="cpu").resolved()  # trained anywhere, played here
+    saved = folder.read_config()
+    check_code(folder.path, saved.config, saved.trained_here, allow_code)
+    # Trained anywhere, played here.
+    config = dataclasses.replace(saved.config, device="cpu").resolved()
     if step is not None:
         steps = checkpoint_steps(folder.checkpoints)
         if step not in steps:
@@ -93,10 +107,15 @@ def load_agent(run: Path | str, step: int | None = None) -> TrainedAgent:
             )
         checkpoint = load_checkpoint(folder.checkpoints, step)
     else:
-        newest, _ = newest_checkpoint(folder.checkpoints)
+        newest, damaged = newest_checkpoint(folder.checkpoints)
         if newest is None:
             raise CheckpointError(
-                f"{folder.path} has no checkpoint yet; wait for its first or train longer."
+                f"The checkpoints of {folder.path} are gone; restore them from a copy."
+                if folder.was_saved
+                else f"{folder.path} has no checkpoint yet; wait for its first or train longer."
             )
+        for sentence in damaged:
+            say(f"{sentence} Playing the one of step {newest.step:,} instead.")
         checkpoint = newest
+    check_settings(folder, saved, saved.identity, checkpoint, accept_changes=False)
     return TrainedAgent(config, checkpoint.step, checkpoint.weights)

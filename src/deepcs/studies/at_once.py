@@ -12,6 +12,7 @@ import math
 import mmap
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,5 +114,6 @@ def runs_at_once(
     if known is not None and known.cores == cores():
         return known
     measured = measure(config, seconds)
-    write_whole(cache, json.dumps(vars(measured)).encode())
+    with suppress(OSError):  # a full disk: then it is measured again the next time
+        write_whole(cache, json.dumps(vars(measured)).encode())
     return measured

@@ -17,7 +17,7 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
-from deepcs.runs.checkpoint import checkpoint_steps
+from deepcs.runs.checkpoint import checkpoint_steps, is_whole
 from deepcs.runs.config import from_json, to_json
 from deepcs.runs.folder import RunFolder, open_lock
 from deepcs.studies.experiment import StudyError, StudyRun
@@ -25,7 +25,9 @@ from deepcs.studies.study import Study, differences
 from deepcs.system.files import write_whole
 
 FORMAT = 1
-BEFORE_STUDY = {"lock", ".study.json.new"}  # all that a study killed at its birth leaves
+# All that a study leaves that was killed at its birth, or whose damaged study.json was taken away.
+BEFORE_STUDY = {"lock", ".study.json.new", "runs", "logs", "failures.json", "at_once.json"}
+BEFORE_STUDY |= {"report"}
 
 
 class StudyFolder:
@@ -43,8 +45,13 @@ class StudyFolder:
         return self.path / "logs" / f"{run.name}.log"
 
     def unfinished(self, study: Study) -> list[StudyRun]:
-        """Runs that have no checkpoint of their last step."""
-        return [run for run in study.runs if self.steps_saved(run) < run.config.steps]
+        """Runs that have no whole checkpoint of their last step."""
+        return [run for run in study.runs if not self._is_finished(run)]
+
+    def _is_finished(self, run: StudyRun) -> bool:
+        saved = self.steps_saved(run)
+        checkpoints = RunFolder(self.run_path(run)).checkpoints
+        return saved >= run.config.steps and is_whole(checkpoints, saved)
 
     def steps_saved(self, run: StudyRun) -> int:
         """Steps of the run's newest checkpoint."""
@@ -91,9 +98,14 @@ class StudyFolder:
                 for run in study.runs
             ],
         }
-        write_whole(self.path / "study.json", json.dumps(content, indent=1).encode())
-        for name in ("runs", "logs"):
-            (self.path / name).mkdir(exist_ok=True)
+        try:
+            write_whole(self.path / "study.json", json.dumps(content, indent=1).encode())
+            for name in ("runs", "logs"):
+                (self.path / name).mkdir(exist_ok=True)
+        except OSError as error:
+            raise StudyError(
+                f"{self.path} cannot be written ({error}); make room, or give another --out."
+            ) from error
 
     def _check_growth(self, before: Study, now: Study) -> None:
         if before.name != now.name:
@@ -143,7 +155,8 @@ class StudyFolder:
             if isinstance(error, StudyError):
                 raise
             raise StudyError(
-                f"{path} is damaged ({error}); delete that file and run the study again."
+                f"{path} is damaged ({error}); restore it from a copy, or delete that file and run "
+                "the study again: its runs stay as they are."
             ) from error
 
     def failures(self) -> dict[str, str]:

@@ -18,11 +18,13 @@ from pathlib import Path
 
 from deepcs.runs.checkpoint import CheckpointError
 from deepcs.runs.config import RunConfig, from_json, to_json
-from deepcs.runs.folder import RunError
+from deepcs.runs.errors import RunError
 from deepcs.runs.lease import LEASE_SECONDS, LeaseHeldError, Terms
 from deepcs.runs.train import StoppedError, train
+from deepcs.system.files import UnsafePathError
 
-SPOKEN = (StoppedError, RunError, CheckpointError, LeaseHeldError)  # sentences, not accidents
+# Sentences, not accidents.
+SPOKEN = (StoppedError, RunError, CheckpointError, LeaseHeldError, UnsafePathError)
 MARK = "deepcs: "  # before such a sentence
 PATIENCE = 2.0  # leases to wait for a folder whose owner is alive: it may be about to end
 
@@ -38,6 +40,7 @@ class Job:
     workers: int = 1
     """processes that emulate: with one run per core, no more than the run's own"""
     lease_seconds: float = LEASE_SECONDS
+    accept_changes: bool = False
 
     def to_json(self) -> str:
         paths = {"out": str(self.out.absolute()), "log": str(self.log.absolute())}
@@ -122,7 +125,13 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     terms = Terms(job.lease_seconds, PATIENCE * job.lease_seconds)
     try:
-        stopped_by = train(job.config, job.out, workers=job.workers, lease=terms)
+        stopped_by = train(
+            job.config,
+            job.out,
+            workers=job.workers,
+            lease=terms,
+            accept_changes=job.accept_changes,
+        )
     except SPOKEN as error:
         print(getattr(error.__cause__, "trace", ""), file=sys.stderr)  # a worker's, for the log
         print(f"{MARK}{error}", file=sys.stderr)

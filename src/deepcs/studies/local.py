@@ -36,7 +36,10 @@ def run_jobs(
         while running or (waiting and stop.signal is None):
             while waiting and len(running) < (at_once or cores()) and stop.signal is None:
                 job = waiting.pop(0)
-                running[job] = JobProcess(job)
+                try:
+                    running[job] = JobProcess(job)
+                except OSError as error:  # a full disk, for one
+                    failed(job, f"could not begin ({error})")
             if stop.signal is not None:
                 for process in running.values():
                     process.hang_up()

@@ -1,9 +1,36 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, never through a link; deleting only what is known."""
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 from pathlib import Path
+
+
+class UnsafePathError(ValueError):
+    """A file or folder that deepcs would have to write or delete through, and does not."""
+
+
+def refuse_links(root: Path) -> None:
+    """Raise UnsafePathError if anything below a folder is neither a file nor a folder.
+
+    A folder that somebody else made may hold links to files elsewhere, which must not be written
+    or deleted through it. The folder itself is the user's word, and may be a link.
+    """
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            try:
+                mode = path.lstat().st_mode
+            except FileNotFoundError:
+                continue  # another process took it away
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                kind = "a link" if stat.S_ISLNK(mode) else "not an ordinary file"
+                raise UnsafePathError(
+                    f"{path} is {kind}, and deepcs writes only into ordinary files and folders "
+                    "there; take it away, or put a copy of what it points to in its place."
+                )
 
 
 def write_whole(path: Path, content: bytes, staging: Path | None = None) -> None:
@@ -22,11 +49,17 @@ def write_whole(path: Path, content: bytes, staging: Path | None = None) -> None
 
 
 def write_synced(path: Path, content: bytes) -> None:
-    """Write a file and wait until it is on disk."""
-    with path.open("wb") as file:
+    """Write a new file and wait until it is on disk."""
+    with os.fdopen(create(path), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def create(path: Path) -> int:
+    """A new file to write to, as a descriptor; what bore its name is taken away, not written to."""
+    path.unlink(missing_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
 
 def sync_folder(folder: Path) -> None:
@@ -36,3 +69,26 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def holds_only(folder: Path, known: re.Pattern[str]) -> bool:
+    """Whether this is a folder, no link, in which every file's path from there is a known one."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    return all(
+        known.fullmatch(Path(where, name).relative_to(folder).as_posix())
+        for where, folders, files in os.walk(folder)
+        for name in (*files, *(name for name in folders if Path(where, name).is_symlink()))
+    )
+
+
+def delete_folder(folder: Path, known: re.Pattern[str]) -> None:
+    """Delete a folder of files that deepcs wrote; raises OSError if it holds any other."""
+    if not holds_only(folder, known):
+        raise OSError(f"{folder} holds files that deepcs did not write; move it away")
+    for where, folders, files in os.walk(folder, topdown=False):
+        for name in files:
+            Path(where, name).unlink(missing_ok=True)
+        for name in folders:
+            Path(where, name).rmdir()
+    folder.rmdir()

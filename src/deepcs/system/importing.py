@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 
 def is_path(name: str) -> bool:
     """Whether a name means something of the user's own: module:name."""
     return ":" in name
+
+
+_allowed: set[str] = set()
+
+
+def allow(names: Iterable[str]) -> None:
+    """Somebody trusts what these names mean, wherever they are read from."""
+    _allowed.update(names)
+
+
+def is_allowed(name: str) -> bool:
+    """Whether `allow` was told of the name."""
+    return name in _allowed
 
 
 _own: set[str] = set()  # packages that objects were loaded from

@@ -1,0 +1,88 @@
+"""Whether a run's own code may be called: worlds, agents and networks given as module:name.
+
+A run's settings are a file, and files come from anywhere. What they name is imported and called
+only where this user trained the run, or says so. That this user trained it is known by a signature
+in config.json, made with a key that stands outside of every run, in the user's own folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from deepcs.runs.config import RunConfig
+from deepcs.system.importing import allow, is_path
+
+KEY_BYTES = 32
+
+
+class CodeError(ValueError):
+    """Code that nobody has allowed to be run."""
+
+
+def code_of(config: RunConfig) -> list[str]:
+    """What a run would import and call: each module:name among its settings."""
+    return [name for name in (config.world, config.agent, config.network) if is_path(name)]
+
+
+def check_code(path: Path, config: RunConfig, trained_here: bool, allowed: bool) -> None:
+    """Raise CodeError unless the run calls no code, this user trained it, or it is allowed."""
+    names = code_of(config)
+    if not names:
+        return
+    if not trained_here and not allowed:
+        raise CodeError(
+            f"{path} was not trained here by you, and would run code: {', '.join(names)}; "
+            "look at it first, then allow it with --allow-code."
+        )
+    allow(names)
+
+
+def sign(text: str) -> str | None:
+    """This user's signature of a text; None if there is nowhere to keep a key."""
+    try:
+        key = _key(make=True)
+    except (OSError, RuntimeError):  # no folder, or no home at all
+        return None
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest() if key else None
+
+
+def is_signed(text: str, signature: object) -> bool:
+    """Whether this user signed the text."""
+    try:
+        key = _key(make=False)
+    except (OSError, RuntimeError):
+        return False
+    if not key or not isinstance(signature, str):
+        return False
+    expected = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected.encode(), signature.encode())
+
+
+def key_path() -> Path:
+    """Where this user's key is kept."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "deepcs" / "key"
+
+
+def _key(*, make: bool) -> bytes:
+    """This user's key; empty if there is none."""
+    path = key_path()
+    if not path.exists() and make:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        beside = path.with_name(f".key-{secrets.token_hex(8)}")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+            os.fsync(file.fileno())
+        try:
+            os.link(beside, path)  # unless another process was quicker
+        except FileExistsError:
+            pass
+        finally:
+            beside.unlink()
+    key = path.read_bytes() if path.exists() else b""
+    return key if len(key) == KEY_BYTES else b""
