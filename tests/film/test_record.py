@@ -165,7 +165,7 @@ def test_numbers_below_one_are_refused(
 
 
 def test_a_game_below_0_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="Got game -1; give a game's number, from 0 up"):
+    with pytest.raises(ValueError, match="Got game -1; give a whole number from 0 up"):
         record(load_agent(runs["KeyHallway"]), tmp_path / "film.mp4", game=-1)
 
 

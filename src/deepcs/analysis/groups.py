@@ -226,11 +226,11 @@ def total_visits(path: Path) -> Counter[Tile]:
     for name in ("room", "row", "column"):
         least.append(int(columns[name].min()))
         shape.append(int(columns[name].max()) - least[-1] + 1)
+        if math.prod(shape) > np.iinfo(np.int64).max:
+            raise RunError(f"{path} has tiles too far apart to be meant; restore it from a copy.")
         flat *= shape[-1]
         flat += columns[name]
         flat -= least[-1]
-    if math.prod(shape) > np.iinfo(np.int64).max:
-        raise RunError(f"{path} has tiles too far apart to be meant; restore it from a copy.")
     if math.prod(shape) <= len(flat):  # nearly every tile is there: no need to sort
         totals = np.bincount(flat, weights=columns["entries"], minlength=math.prod(shape))
         entered = np.flatnonzero(totals)

@@ -92,6 +92,9 @@ def _run(arguments: list[str]) -> None:
     if arguments in ([], ["study"]):
         print(_help(arguments))
         sys.exit(2)
+    for each in arguments:
+        if each != each.encode(errors="replace").decode():
+            raise CommandError(f"Got {each!r}, which is no text in UTF-8; rename it.")
     word = arguments[1] if arguments[0] == "study" else arguments[0]
     if word in ("-h", "--help"):
         print(_help(arguments))
@@ -128,7 +131,7 @@ def _end(error: Exception | KeyboardInterrupt, interrupted: bool) -> NoReturn:
 
 
 def _speak_any_language() -> None:
-    """Print names of files that are no text, and characters that the terminal has not, somehow."""
+    """Print characters that the terminal has not, somehow."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

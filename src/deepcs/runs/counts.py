@@ -22,7 +22,7 @@ def parse_count(text: str) -> int:
             f"Got {shown(repr(text))}; give a whole number such as 120000, 500k or 2.5M."
         )
     written = Decimal(re.sub("[_,]", "", match[1]))
-    if abs(written) > STEPS:  # asked before the digits of 1e999999999 are written out
+    if written.copy_abs() > STEPS:  # asked before the digits of 1e999999999 are written out
         raise ValueError(f"Got {shown(text)}; give {STEPS:,} at most.")
     number = Fraction(written) * UNITS[match[2]]
     if number.denominator != 1:
