@@ -62,7 +62,7 @@ class Replicas:
         check_workers(workers)
         self.training = training
         spaces = spaces_of(training.world, **training.actor_settings)
-        plan = plan_network(training.network, spaces)
+        plan = plan_network(training.network, spaces, training.rules.streams)
         self._layout = vector_layout(training, plan)
         workers = workers or min(training.shards, cores())
         replicas = min(workers, training.shards)

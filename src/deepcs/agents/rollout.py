@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepcs.agents.networks import ActorCritic, Observations
+from deepcs.agents.networks import ActorCritic, Observations, as_tensors
 from deepcs.curiosity.reward import Weight, mix_rewards
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import GameRecord
@@ -53,7 +53,7 @@ class Rollout:
     actions: Tensor
     """int64"""
     rewards: Tensor
-    """float32: R and I mixed, as the learner is to be paid"""
+    """float32: R and I mixed, as the learner is to be paid; or (T, N, 2): R, clipped, and I"""
     game_rewards: np.ndarray
     """float64: R alone, unclipped"""
     intrinsic: np.ndarray
@@ -70,13 +70,19 @@ class Rollout:
 class RewardRules:
     """How rewards become returns."""
 
-    weight: Weight
+    weight: Weight | None
+    """None: R and I are not mixed, the learner has a value for each"""
     paid: bool
     """the learner gets the intrinsic reward"""
     life_ends_return: bool
     """losing a life is an end"""
     bootstrap_cut: bool
     """a game that was cut off goes on, for the learner, with the value of its last observation"""
+
+    @property
+    def streams(self) -> int:
+        """Rewards that the learner gets in a step, each with a value of its own."""
+        return 2 if self.paid and self.weight is None else 1
 
 
 class Actors:
@@ -145,10 +151,3 @@ class Actors:
 
     def restore(self, seats: list[Snapshot]) -> None:
         self._see(self.pool.restore({"kind": "pool", "seats": seats}))
-
-
-def as_tensors(observations: Any) -> Observations:
-    """The same memory as tensors."""
-    if isinstance(observations, dict):
-        return {name: torch.from_numpy(part) for name, part in observations.items()}
-    return torch.from_numpy(observations)
