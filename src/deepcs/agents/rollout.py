@@ -1,6 +1,7 @@
 """A rollout: T steps of one shard's N actors, as the learner gets them.
 
-Rewards R and I leave the actors apart; they are mixed here, just before the learner.
+Rewards R and I leave the actors apart; they are mixed here, just before the learner, unless it
+has a value for each.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from deepcs.agents.networks import ActorCritic, Observations, as_tensors
-from deepcs.curiosity.reward import Weight, mix_rewards
+from deepcs.curiosity.reward import Weight, mix_rewards, separate_rewards
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import GameRecord
 from deepcs.system.snapshot import Snapshot
@@ -120,10 +121,14 @@ class Actors:
                 network.forget(self._on_device(self._ends[t].copy()))
             if rules.life_ends_return:
                 self._ends[t] |= infos["life_lost"]
-        mixed = mix_rewards(self._game_rewards, self._intrinsic, rules.weight, paid=rules.paid)
+        both = self._game_rewards, self._intrinsic
+        if rules.weight is None:
+            paid = separate_rewards(*both, paid=rules.paid)
+        else:
+            paid = mix_rewards(*both, rules.weight, paid=rules.paid)
         return Rollout(
             self._on_device(self._actions),
-            self._on_device(mixed.astype(np.float32)),
+            self._on_device(paid.astype(np.float32)),
             self._game_rewards,
             self._intrinsic,
             self._on_device(self._ends),

@@ -22,22 +22,28 @@ def check_weight(weight: Weight) -> Weight:
 
 
 def mix_rewards(
-    game: np.ndarray, intrinsic: np.ndarray, weight: Weight | None, *, paid: bool = True
+    game: np.ndarray, intrinsic: np.ndarray, weight: Weight, *, paid: bool = True
 ) -> np.ndarray:
     """The learner's reward, any shape; R is clipped to [-1, 1] as in the paper.
 
     weight β: βR + (1−β)I. `equal`: clip(R + I). Where nothing intrinsic is paid: R, not βR, so
-    that a control trains on the same scale as plain A2C. None: not mixed, (…, 2), for a learner
-    that has a value for each.
+    that a control trains on the same scale as plain A2C.
     """
     clipped: np.ndarray = np.clip(game, -1, 1)
     if not paid:
         return clipped
-    if weight is None:
-        return np.stack((clipped, intrinsic), -1)
     check_weight(weight)
     if weight == "equal":
         total: np.ndarray = np.clip(clipped + intrinsic, -1, 1)
     else:
         total = weight * clipped + (1 - weight) * intrinsic
     return total
+
+
+def separate_rewards(game: np.ndarray, intrinsic: np.ndarray, *, paid: bool = True) -> np.ndarray:
+    """Both rewards, (…, 2), for a learner with a value for each; R is clipped to [-1, 1].
+
+    Where nothing intrinsic is paid: R alone, (…).
+    """
+    clipped: np.ndarray = np.clip(game, -1, 1)
+    return np.stack((clipped, intrinsic), -1) if paid else clipped
