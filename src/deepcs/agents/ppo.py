@@ -44,26 +44,26 @@ OF_VALUES = {
 
 @dataclass(frozen=True)
 class PPOSettings:
-    """Baselines' numbers for Atari, but for the epochs, and those of two values (Burda et al.)."""
+    """Schulman et al.'s numbers for Atari and Baselines', and for two values Burda et al.'s."""
 
     n_steps: int = 128
-    """steps of each actor between two updates (Baselines)"""
+    """steps of each actor between two updates (Schulman et al.)"""
     epochs: int = 3
     """times that each rollout is gone through (Schulman et al.; Baselines: 4)"""
     minibatch: int = 256
     """samples of one gradient step, over all shards (Schulman et al.)"""
     learning_rate: float = 2.5e-4
-    """step size of Adam at the start (Baselines)"""
+    """step size of Adam at the start (Schulman et al.)"""
     schedule: Literal["linear", "constant"] = "constant"
     """the learning rate over the run: linear to 0 (Baselines), or constant"""
     clip: float = 0.2
-    """how far from 1 the ratio of new and old policy still pays"""
+    """how far from 1 the ratio of new and old policy still pays (Baselines; for Atari: 0.1)"""
     gae_lambda: float = 0.95
-    """λ of the advantages: 0 trusts the next value, 1 the rewards alone (Baselines)"""
+    """λ of the advantages: 0 trusts the next value, 1 the rewards alone (Schulman et al.)"""
     normalise: bool = True
     """advantages less their mean, over their standard deviation in the rollout of all actors"""
     entropy: float = 0.01
-    """weight of the policy's entropy, in nats, in the loss (Baselines)"""
+    """weight of the policy's entropy, in nats, in the loss (Schulman et al.)"""
     value: float = 0.5
     """weight of each value's half squared error in the loss (Baselines)"""
     max_gradient_norm: float = 0.5
