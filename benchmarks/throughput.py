@@ -5,7 +5,7 @@ at the same time; L, our learner acting and updating on observations that are al
 all cores busy: the faster of one run on all cores and one run per core.
 
 With `--agent acktr`: ACKTR's speed as a share of our A2C's, with its default settings and with
-thriftier ones.
+thriftier ones. With `--agent ppo`: PPO against Stable-Baselines3's with the same numbers.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from deepcs.agents import replicas as replicas_module
 from deepcs.agents import shards as shards_module
 from deepcs.agents.acktr import THRIFTY, ACKTRSettings
 from deepcs.agents.agent import Moment
+from deepcs.agents.ppo import PPOSettings
 from deepcs.agents.replicas import Replicas
 from deepcs.agents.shards import ShardGroup
 from deepcs.runs.config import RunConfig
@@ -46,8 +47,8 @@ PEERS = [(kind, threads) for kind in ("dummy", "subproc") for threads in (1, 2)]
 class Settings:
     """Benchmark training."""
 
-    agent: Literal["a2c", "acktr"] = "a2c"
-    """A2C against its peer and the limit, or ACKTR against A2C"""
+    agent: Literal["a2c", "acktr", "ppo"] = "a2c"
+    """A2C against its peer and the limit, ACKTR against A2C, or PPO against its peer"""
     rounds: int = 5
     """rounds of each side"""
     seconds: float = 12.0
@@ -57,8 +58,8 @@ class Settings:
 class OurTraining(TimedTraining):
     """A normal run, in a process of its own."""
 
-    def __init__(self, memory: mmap.mmap) -> None:
-        super().__init__(RunConfig(GAME))
+    def __init__(self, memory: mmap.mmap, agent: str = "a2c") -> None:
+        super().__init__(RunConfig(GAME, agent=agent))
 
 
 class OurACKTR(TimedTraining):
@@ -76,10 +77,10 @@ class OurACKTR(TimedTraining):
 
 
 class PeerTraining:
-    """Stable-Baselines3's A2C with its own Atari wrappers and defaults."""
+    """Stable-Baselines3 with its own Atari wrappers: A2C with its defaults, or PPO with ours."""
 
-    def __init__(self, memory: mmap.mmap, kind: str, threads: int) -> None:
-        from stable_baselines3 import A2C
+    def __init__(self, memory: mmap.mmap, kind: str, threads: int, agent: str = "a2c") -> None:
+        from stable_baselines3 import A2C, PPO
         from stable_baselines3.common.env_util import make_atari_env
         from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack
 
@@ -88,14 +89,27 @@ class PeerTraining:
         plain = {"frameskip": 1, "repeat_action_probability": 0.0, "full_action_space": False}
         name = f"ale_py:ALE/{GAME}-v5"
         envs = make_atari_env(name, n_envs=16, vec_env_cls=vector, seed=0, env_kwargs=plain)
-        self.model = A2C("CnnPolicy", VecFrameStack(envs, 4), device="cpu")
-        self.model.learn(160)
+        stacked = VecFrameStack(envs, 4)
+        if agent == "a2c":
+            self.model: Any = A2C("CnnPolicy", stacked, device="cpu")
+        else:
+            ours = PPOSettings()
+            self.model = PPO(
+                "CnnPolicy",
+                stacked,
+                n_steps=ours.n_steps,
+                batch_size=ours.minibatch,
+                n_epochs=ours.epochs,
+                device="cpu",
+            )
+        self.steps = 800 if agent == "a2c" else 16 * self.model.n_steps
+        self.model.learn(self.steps)
 
     def rate(self, seconds: float) -> float:
         began, steps = time.perf_counter(), 0
         while (spent := time.perf_counter() - began) < seconds:
-            self.model.learn(800, reset_num_timesteps=False)
-            steps += 800
+            self.model.learn(self.steps, reset_num_timesteps=False)
+            steps += self.steps
         return steps / spent
 
     def close(self) -> None:
@@ -189,16 +203,16 @@ def rate_together(sides: list[Side], seconds: float) -> float:
     return sum(side.process.answer() for side in sides)
 
 
-def best_peer(seconds: float) -> tuple[Side, str]:
+def best_peer(seconds: float, agent: str = "a2c") -> tuple[Side, str]:
     """Stable-Baselines3 in its best arrangement on this machine."""
     figures = {}
     for kind, threads in PEERS:
-        side = Side(f"SB3 {kind}, {threads} threads", PeerTraining, kind, threads)
+        side = Side(f"SB3 {kind}, {threads} threads", PeerTraining, kind, threads, agent)
         figures[kind, threads] = side.rate(seconds)
         side.close()
     kind, threads = max(figures, key=lambda each: figures[each])
     tried = ", ".join(f"{k} {t}: {rate:.0f}" for (k, t), rate in figures.items())
-    return Side(f"SB3 {kind}, {threads} threads", PeerTraining, kind, threads), tried
+    return Side(f"SB3 {kind}, {threads} threads", PeerTraining, kind, threads, agent), tried
 
 
 def compare_agents(settings: Settings) -> None:
@@ -230,9 +244,37 @@ def compare_agents(settings: Settings) -> None:
     console.print(f"thrifty: {THRIFTY}", highlight=False)
 
 
+def compare_ppo(settings: Settings) -> None:
+    """PPO against Stable-Baselines3's."""
+    peer, tried = best_peer(settings.seconds, "ppo")
+    ours = Side("deepcs", OurTraining, "ppo")
+    ours.rate(2.0)
+    rounds = [
+        (ours.rate(settings.seconds), peer.rate(settings.seconds)) for _ in range(settings.rounds)
+    ]
+    peak = ours.peak_memory(settings.seconds)
+    table = Table(title=f"PPO, {GAME}, 16 actors, {cores()} cores")
+    for column in ("", "median", "all rounds"):
+        table.add_column(column, justify="left" if not column else "right")
+    columns = [*zip(*rounds, strict=True), [a / b for a, b in rounds]]
+    names = "deepcs train, steps/s", f"{peer.name}, steps/s", "deepcs / SB3 (at least 2.5)"
+    for name, values, digits in zip(names, columns, (0, 0, 2), strict=True):
+        cells = [f"{value:,.{digits}f}" for value in values]
+        table.add_row(name, f"{statistics.median(values):,.{digits}f}", " ".join(cells))
+    for side in (ours, peer):
+        side.close()
+    console = Console()
+    console.print(table)
+    console.print(f"memory of deepcs, largest summed PSS: {peak / 1e6:,.0f} MB")
+    console.print(f"SB3, steps/s by vector and threads: {tried}", highlight=False)
+
+
 def main(settings: Settings) -> None:
     if settings.agent == "acktr":
         compare_agents(settings)
+        return
+    if settings.agent == "ppo":
+        compare_ppo(settings)
         return
     console = Console()
     peer, tried = best_peer(settings.seconds)

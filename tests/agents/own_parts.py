@@ -101,6 +101,19 @@ class Recurrent(Perceptron):
         return heads[:, :-1], heads[:, -1], memory
 
 
+class TwoValues(Perceptron):
+    """A head for each of several values, as many as it is told."""
+
+    def __init__(self, observation_space: Any, action_space: Any, values: int) -> None:
+        super().__init__(observation_space, action_space)
+        self.actions = int(action_space.n)
+        self.heads = nn.Linear(24, self.actions + values)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        heads = self.heads(torch.tanh(self.hidden(observations.flatten(1))))
+        return heads[:, : self.actions], heads[:, self.actions :]
+
+
 class AsFast(nn.Module):
     """The mazes' layers, as PyTorch has them; the first full layer reads channels last."""
 
@@ -116,6 +129,19 @@ class AsFast(nn.Module):
         maps = self.conv(observations).relu().permute(0, 2, 3, 1).flatten(1)
         hidden = self.fc(maps).relu()
         return self.policy(hidden), self.value(hidden)
+
+
+class RecurrentAsFast(AsFast):
+    """With a memory that it does not use, and as many values as it is told."""
+
+    memory_size = 1
+
+    def __init__(self, observation_space: Any, action_space: Any, values: int) -> None:
+        super().__init__(observation_space, action_space)
+        self.value = nn.Linear(64, values)
+
+    def forward(self, observations: Any, memory: Tensor) -> Any:
+        return *super().forward(observations), memory
 
 
 class Noisy(Perceptron):

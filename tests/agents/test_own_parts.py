@@ -17,6 +17,7 @@ from trainee import assert_same_run, train_with_kills
 from deepcs.agents.agent import Moment
 from deepcs.agents.module import ModuleNetwork
 from deepcs.agents.networks import plan_network
+from deepcs.agents.ppo import PPOSettings
 from deepcs.agents.replicas import Replicas
 from deepcs.cli.main import main
 from deepcs.envs.make import spaces_of
@@ -29,12 +30,15 @@ from deepcs.runs.trained import load_agent
 HALLWAY = RunConfig(
     "KeyHallway", steps=1_200, actors=4, shards=2, log_every=300, checkpoint_every=200
 )
-PARTS = {
+PPO = PPOSettings(n_steps=10, minibatch=20)
+PARTS: dict[str, dict[str, Any]] = {
     "learner": {"agent": "own_parts:Reinforce"},
     "network": {"network": "own_parts:Perceptron"},
     "memory": {"network": "own_parts:Recurrent", "treatment": "no-grid"},
     "both": {"agent": "own_parts:Reinforce", "network": "own_parts:Recurrent"},
     "compass": {"compass": True},
+    "two values": {"agent": "ppo", "learner": PPO, "network": "own_parts:TwoValues"},
+    "compass, two values": {"agent": "ppo", "learner": PPO, "compass": True},
 }
 
 
@@ -149,6 +153,14 @@ def test_a_module_with_the_fast_networks_layers_learns_the_same() -> None:
         ({"network": "own_parts:not_a_module"}, "returned str; return a torch.nn.Module"),
         ({"network": "own_parts:Noisy"}, "has a Dropout"),
         ({"network": "own_parts:Perceptron", "agent": "acktr"}, "which needs the layers"),
+        (
+            {"network": "own_parts:Perceptron", "agent": "ppo"},
+            "values (1,); return (batch, 4) and (batch, 2), or train with one value",
+        ),
+        (
+            {"network": "own_parts:RecurrentAsFast", "agent": "ppo"},
+            "which has memory, for ppo",
+        ),
         ({"network": "fast", "compass": True}, "it takes one array: choose joint"),
         ({"world": "Freeway", "compass": True}, "compass"),
     ],

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
+from deepcs.curiosity.reward import Weight, check_weight, mix_rewards, separate_rewards
 
 
 def mixed(game: float, intrinsic: float, weight: Weight, *, paid: bool = True) -> float:
@@ -36,6 +36,12 @@ def test_equal_weight_is_the_clipped_sum(game: float, intrinsic: float, total: f
 def test_where_nothing_intrinsic_is_paid_the_reward_keeps_its_scale(weight: Weight) -> None:
     assert mixed(100, 1, weight, paid=False) == 1.0
     assert mixed(0, 1, weight, paid=False) == 0.0
+
+
+def test_rewards_kept_apart_are_the_clipped_one_and_the_intrinsic_or_that_one_alone() -> None:
+    game, intrinsic = np.array([[100.0, -3.0]]), np.array([[1.0, 0.5]])
+    assert separate_rewards(game, intrinsic).tolist() == [[[1, 1], [-1, 0.5]]]
+    assert separate_rewards(game, intrinsic, paid=False).tolist() == [[1, -1]]
 
 
 def test_the_ends_of_the_range_are_pure_curiosity_and_the_pure_game() -> None:

@@ -50,7 +50,7 @@ def acktr(**numbers: Any) -> dict[str, Any]:
         ({"learner": A2CSettings(learning_rate=-1e-3)}, "Got a2c.learning_rate -0.001"),
         ({"learner": A2CSettings(learning_rate=1e39)}, "Got a2c.learning_rate 1e+39"),
         ({"learner": A2CSettings(schedule="cosine")}, "choose linear or constant"),  # type: ignore[arg-type]
-        ({"agent": "ppo"}, "Got agent 'ppo'; choose one of a2c, acktr"),
+        ({"agent": "dqn"}, "Got agent 'dqn'; choose one of a2c, acktr, ppo"),
         (
             acktr(refresh_every=0),
             "Got acktr.refresh_every 0; give a whole",

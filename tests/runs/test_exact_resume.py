@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import pytest
 from trainee import MOMENTS, Trainee, assert_same_run, train_with_kills
 
 from deepcs.agents.acktr import ACKTRSettings
+from deepcs.agents.ppo import PPOSettings
 from deepcs.runs.checkpoint import checkpoint_steps
 from deepcs.runs.config import RunConfig
 from deepcs.runs.load import load_run
@@ -30,6 +32,9 @@ HALLWAY = RunConfig(
 )
 # Statistics, decompositions and the end of the cold start fall on both sides of checkpoints.
 ACKTR = ACKTRSettings(n_steps=5, cold_updates=12, statistics_every=3, refresh_every=7)
+
+# Two minibatches of each shard's samples, three times over, in every update.
+PPO = PPOSettings(n_steps=10, minibatch=20)
 
 
 def tensorboard_scalars(out: Path) -> dict[str, list[tuple[int, float]]]:
@@ -75,6 +80,16 @@ def test_a_killed_acktr_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 
 
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_a_killed_ppo_run_ends_with_the_same_bytes(processes: int, tmp_path: Path) -> None:
+    config = replace(HALLWAY, agent="ppo", learner=PPO, shards=4, steps=1_000)
+    train(config, tmp_path / "whole", workers=1)
+    moments, rng = ["while saving"], Random(processes)
+    kills, _ = train_with_kills(config, tmp_path / "killed", moments, rng, workers=processes)
+    assert kills == 1
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+
+
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
     config = replace(HALLWAY, steps=20_000, checkpoint_every=20_000)
     with Trainee(config, tmp_path / "killed") as trainee:
@@ -104,6 +119,23 @@ def test_three_kills_change_nothing_of_acktr(world: str, tmp_path: Path) -> None
     train(config, tmp_path / "whole", workers=1)
     moments = ["while saving", "after a checkpoint", "while saving"]
     kills, _ = train_with_kills(config, tmp_path / "killed", moments, Random(world), workers=2)
+    assert kills == 3
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 2, 4])
+@pytest.mark.parametrize("values", ["two", "one"])
+@pytest.mark.parametrize("world", ["Freeway", "MontezumaRevenge"])
+def test_three_kills_change_nothing_of_ppo(
+    world: str, values: Literal["two", "one"], processes: int, tmp_path: Path
+) -> None:
+    learner = replace(PPO, values=values)
+    config = replace(ATARI, world=world, agent="ppo", learner=learner, shards=4, steps=480)
+    train(config, tmp_path / "whole", workers=1)
+    moments = ["while saving", "after a checkpoint", "while saving"]
+    rng = Random(f"{world} {values} {processes}")
+    kills, _ = train_with_kills(config, tmp_path / "killed", moments, rng, workers=processes)
     assert kills == 3
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 

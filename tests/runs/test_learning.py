@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepcs.agents.acktr import ACKTRSettings
+from deepcs.agents.ppo import PPOSettings
 from deepcs.cli.demo import hallway_job, success
 from deepcs.runs.config import RunConfig
 from deepcs.runs.load import load_run
@@ -26,4 +27,10 @@ def test_acktr_learns_it_in_half_the_steps(tmp_path: Path) -> None:
     constant = ACKTRSettings(schedule="constant")
     config = RunConfig("KeyHallway", agent="acktr", steps=250_000, learner=constant, shards=1)
     train(config, tmp_path)
+    assert success(load_run(tmp_path)) > 0.90
+
+
+def test_ppo_learns_it_in_half_the_steps_too(tmp_path: Path) -> None:
+    faster = PPOSettings(learning_rate=1e-3, schedule="linear")
+    train(RunConfig("KeyHallway", agent="ppo", steps=250_000, learner=faster), tmp_path)
     assert success(load_run(tmp_path)) > 0.90

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
 from deepcs.agents.checks import check_numbers
-from deepcs.agents.networks import ActorCritic, NetworkPlan
-from deepcs.agents.rollout import Rollout, as_tensors
+from deepcs.agents.networks import ActorCritic, NetworkPlan, as_tensors
+from deepcs.agents.rollout import Rollout
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,9 @@ class Loss:
     @property
     def explained_variance(self) -> float:
         """Share of the returns' variance that the values explain; NaN if they have none."""
-        variance = self.returns_squared - self.returns**2
-        if variance <= 1e-6 * self.returns_squared:  # all alike: what is left is rounding
-            return nan
-        return 1 - (self.errors_squared - self.errors**2) / variance
+        return explained_variance(
+            self.returns, self.returns_squared, self.errors, self.errors_squared
+        )
 
     def columns(self) -> dict[str, float]:
         return {
@@ -137,6 +136,18 @@ class Loss:
             "value_loss": self.value,
             "explained_variance": self.explained_variance,
         }
+
+
+def explained_variance(
+    returns: float, returns_squared: float, errors: float, errors_squared: float
+) -> float:
+    """Share of the returns' variance that the values explain, given means of R, R², V - R and
+    (V - R)²; NaN if they have none.
+    """
+    variance = returns_squared - returns**2
+    if variance <= 1e-6 * returns_squared:  # all alike: what is left is rounding
+        return nan
+    return 1 - (errors_squared - errors**2) / variance
 
 
 def returns(

@@ -54,7 +54,9 @@ class AgentSettings(Protocol):
     """What every learner's settings, a frozen dataclass, have; the rest is the learner's own.
 
     If they have a method check(), it is called before anything is trained, and raises ValueError
-    in one sentence for numbers that cannot be meant.
+    in one sentence for numbers that cannot be meant. If they have a method resolved(), it returns
+    them with every choice made, as they are saved. If they have `values` and it is "two", R and I
+    are not mixed: rewards are (T, N, 2), and the network has a value for each.
     """
 
     @property
@@ -127,6 +129,18 @@ class Agent:
     """the dataclass of its settings; see AgentSettings"""
     columns: ClassVar[tuple[str, ...]]
     """of curve.csv, each the mean over the updates since the last row"""
+
+    @classmethod
+    def check_division(cls, settings: Any, actors: int, shards: int) -> None:
+        """Raise ValueError, in one sentence, if so many actors cannot be divided into shards."""
+
+    @classmethod
+    def kept_samples(cls, settings: Any, actors: int, shards: int) -> tuple[int, int]:
+        """What a shard's network keeps for `backward`: (envs, steps) of its `forward`.
+
+        A whole rollout of this shard's actors, unless the agent calls `forward` on other samples.
+        """
+        return actors, settings.n_steps
 
     @classmethod
     def vectors(cls, settings: Any, network: NetworkPlan, shards: int) -> dict[str, Vector]:

@@ -15,14 +15,15 @@ def check_numbers(
     *,
     whole: Collection[str] = (),
     shares: Collection[str] = (),
+    portions: Collection[str] = (),
     least: Mapping[str, float] | None = None,
     unbounded: Collection[str] = (),
 ) -> None:
     """Raise ValueError, in one sentence, for the first setting that cannot be meant.
 
-    whole: whole numbers from 1 up. shares: from 0 to below 1. least: from that number up.
-    unbounded: may be infinite. Every other number is finite, from 0 up; discounts (gamma) are from
-    0 to 1.
+    whole: whole numbers from 1 up. shares: from 0 to below 1. portions: from 0 to 1, as discounts
+    (gamma) are. least: from that number up. unbounded: may be infinite. Every other number is
+    finite, from 0 up.
     """
     least = least or {}
     for name, value in vars(settings).items():
@@ -41,7 +42,7 @@ def check_numbers(
         elif name in least:
             if not least[name] <= value <= LARGEST:
                 raise ValueError(f"{given}; give a finite number from {least[name]:g} up.")
-        elif "gamma" in name:
+        elif "gamma" in name or name in portions:
             if not 0 <= value <= 1:
                 raise ValueError(f"{given}; give a number from 0 to 1.")
         elif not 0 <= value <= (math.inf if name in unbounded else LARGEST):

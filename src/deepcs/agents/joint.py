@@ -20,7 +20,7 @@ class JointNetwork(nn.Module):
     Observations: a dict of (B, channels, height, width) and (B, features).
     """
 
-    def __init__(self, observation_space: Any, action_space: Any) -> None:
+    def __init__(self, observation_space: Any, action_space: Any, values: int = 1) -> None:
         super().__init__()
         spaces = cast(gymnasium.spaces.Dict, observation_space).spaces
         self.trunks = nn.ModuleDict()
@@ -42,7 +42,7 @@ class JointNetwork(nn.Module):
         )
         actions = int(cast(gymnasium.spaces.Discrete, action_space).n)
         self.policy = nn.Linear(HIDDEN, actions)
-        self.value = nn.Linear(HIDDEN, 1)
+        self.value = nn.Linear(HIDDEN, values)
         for layer in self.modules():
             if isinstance(layer, (nn.Linear, nn.Conv2d)):
                 gain = 0.01 if layer is self.policy else 1.0 if layer is self.value else sqrt(2)
@@ -55,7 +55,7 @@ class JointNetwork(nn.Module):
             for name, part in observations.items()
         ]
         hidden = self.hidden(torch.cat([part.flatten(1) for part in parts], 1))
-        return self.policy(hidden), self.value(hidden)[:, 0]
+        return self.policy(hidden), self.value(hidden)
 
 
 def convolutions(shape: tuple[int, ...]) -> nn.Sequential:

@@ -5,7 +5,8 @@ with
 
     forward(observations) -> logits (B, actions), values (B,)
 
-or, for a network with memory, a module with an attribute `memory_size` and
+or, for a learner with several values, values (B, number of values); a function with a parameter
+`values` is told that number. A network with memory is a module with an attribute `memory_size` and
 
     forward(observations, memory) -> logits, values, memory
 
@@ -16,6 +17,7 @@ arrive as float32, uint8 ones divided by 255; a Dict of arrays as a dict of tens
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -38,13 +40,14 @@ class ModuleNetwork:
         spaces: Spaces,
         *,
         envs: int,
+        values: int = 1,
         parameters: Tensor | None = None,
         gradient: Tensor | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
         """`name`: for messages. `envs`: actors. The vectors may lie in shared memory."""
-        self._name, self._make, self._spaces = name, make, spaces
-        self.module = make_checked(name, make, spaces).to(device)
+        self._name, self._make, self._spaces, self._value_count = name, make, spaces, values
+        self.module = make_checked(name, make, spaces, values).to(device)
         count = count_parameters(self.module)
         self.parameters = torch.zeros(count, device=device) if parameters is None else parameters
         self.gradient = torch.zeros(count, device=device) if gradient is None else gradient
@@ -72,7 +75,7 @@ class ModuleNetwork:
         try:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
-                fresh = make_checked(self._name, self._make, self._spaces)
+                fresh = make_checked(self._name, self._make, self._spaces, self._value_count)
         finally:
             torch.set_num_threads(threads)
         weights = self.named(self.parameters)
@@ -139,12 +142,16 @@ class ModuleNetwork:
         else:
             logits, values, memory = self.module(seen, memory)
         batch, actions = len(logits), int(self._spaces.action.n)  # type: ignore[attr-defined]
-        if logits.shape != (batch, actions) or values.shape not in ((batch,), (batch, 1)):
+        count = self._value_count
+        if logits.shape != (batch, actions) or (
+            values.shape != (batch, count) and (count > 1 or values.shape != (batch,))
+        ):
+            wanted = "(batch,)" if count == 1 else f"(batch, {count}), or train with one value"
             raise ValueError(
                 f"{self._name} gave logits {tuple(logits.shape)} and values {tuple(values.shape)};"
-                f" return (batch, {actions}) and (batch,)."
+                f" return (batch, {actions}) and {wanted}."
             )
-        return logits, values.reshape(batch), memory
+        return logits, values.reshape(batch) if count == 1 else values, memory
 
 
 def scaled(observations: Any) -> Any:
@@ -154,11 +161,12 @@ def scaled(observations: Any) -> Any:
     return observations / 255 if observations.dtype == torch.uint8 else observations.float()
 
 
-def make_checked(name: str, make: Maker, spaces: Spaces) -> nn.Module:
+def make_checked(name: str, make: Maker, spaces: Spaces, values: int = 1) -> nn.Module:
     """Make the module; refuses what could not be shared, saved and repeated."""
     if not callable(make):
         raise ValueError(f"Got network {name!r}, which is {make!r}; give module:function.")
-    module = make(spaces.observation, spaces.action)
+    told = {"values": values} if "values" in inspect.signature(make).parameters else {}
+    module = make(spaces.observation, spaces.action, **told)
     if not isinstance(module, nn.Module):
         raise ValueError(
             f"{name} returned {type(module).__name__}; return a torch.nn.Module whose forward "

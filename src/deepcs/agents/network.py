@@ -131,6 +131,8 @@ class Tape:
 class Network:
     """Policy logits and value of each observation, and the gradient of a whole rollout.
 
+    `values`: how many values each observation has; where these are one, arrays of them are (B,),
+    else (B, values).
     `parameters` and `gradient` are flat vectors of `parameter_count(...)` numbers, which the caller
     may hand in, in shared memory for example: whoever writes them changes this network.
     uint8 observations are divided by 255, float observations are taken as they are.
@@ -143,6 +145,7 @@ class Network:
         *,
         envs: int,
         steps: int,
+        values: int = 1,
         parameters: Tensor | None = None,
         gradient: Tensor | None = None,
         device: torch.device | str = "cpu",
@@ -153,14 +156,17 @@ class Network:
         self.memory: Tensor | None = None  # it has none
         self.envs = envs
         self.steps = steps
-        count = parameter_count(observation_shape, actions)
+        self.value_count = values
+        # Of the head's outputs: one column, or several.
+        self._value_columns = -1 if values == 1 else slice(actions, None)
+        count = parameter_count(observation_shape, actions, values)
         self.parameters = _flat("parameters", parameters, count, device, dtype)
         self.gradient = _flat("gradient", gradient, count, device, dtype)
-        self.layers = _bind(observation_shape, actions, self.parameters, self.gradient)
-        """The trunk and, last, the head: policy and value as one layer of actions + 1 outputs."""
+        self.layers = _bind(observation_shape, actions, values, self.parameters, self.gradient)
+        """The trunk and, last, the head: policy and values as one layer."""
         self.inputs = self._buffers(envs * steps)
         """What the rollout kept: the input (T·N, *input_shape) of each layer."""
-        self._heads = self.parameters.new_zeros(envs * steps, actions + 1)
+        self._heads = self.parameters.new_zeros(envs * steps, actions + values)
         self._slots = [
             self._tape(
                 [buffer[t * envs : (t + 1) * envs] for buffer in (*self.inputs, self._heads)]
@@ -173,12 +179,12 @@ class Network:
     @property
     def logits(self) -> Tensor:
         """What `forward` gave for the whole rollout: (T·N, A)."""
-        return self._heads[:, :-1]
+        return self._heads[:, : self.actions]
 
     @property
     def values(self) -> Tensor:
         """What `forward` gave for the whole rollout: (T·N,)."""
-        return self._heads[:, -1]
+        return self._heads[:, self._value_columns]
 
     def named_parameters(self) -> dict[str, Tensor]:
         """Views under the names and in the shapes usual in PyTorch: (O, I, height, width)."""
@@ -191,17 +197,18 @@ class Network:
     def named(self, flat: Tensor) -> dict[str, Tensor]:
         """Views of any flat vector that lies beside the parameters, named as they are."""
         named: dict[str, Tensor] = {}
-        *trunk, head = _bind(self.observation_shape, self.actions, flat, flat)
+        *trunk, head = _bind(self.observation_shape, self.actions, self.value_count, flat, flat)
         for layer in trunk:
             named[f"{layer.name}.weight"] = planes_first(layer.weight)
             named[f"{layer.name}.bias"] = layer.bias
-        named["policy.weight"], named["policy.bias"] = head.weight[:-1], head.bias[:-1]
-        named["value.weight"], named["value.bias"] = head.weight[-1:], head.bias[-1:]
+        policy, value = slice(self.actions), slice(self.actions, None)
+        named["policy.weight"], named["policy.bias"] = head.weight[policy], head.bias[policy]
+        named["value.weight"], named["value.bias"] = head.weight[value], head.bias[value]
         return named
 
     def matrices(self, flat: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Views of any such vector: each layer's weight (outputs, inputs) and bias (outputs,)."""
-        layers = _bind(self.observation_shape, self.actions, flat, flat)
+        layers = _bind(self.observation_shape, self.actions, self.value_count, flat, flat)
         return [(layer.weight.flatten(1), layer.bias) for layer in layers]
 
     def initialise(self, seed: int) -> None:
@@ -215,8 +222,8 @@ class Network:
         try:
             for layer in self.layers[:-1]:
                 _orthogonal_(layer.weight, sqrt(2), generator)
-            _orthogonal_(self.layers[-1].weight[:-1], 0.01, generator)
-            _orthogonal_(self.layers[-1].weight[-1:], 1.0, generator)
+            _orthogonal_(self.layers[-1].weight[: self.actions], 0.01, generator)
+            _orthogonal_(self.layers[-1].weight[self.actions :], 1.0, generator)
         finally:
             torch.set_num_threads(threads)
         for layer in self.layers:
@@ -233,7 +240,7 @@ class Network:
         """Logits (B, A) and values (B,) of any number of observations; the rollout is untouched."""
         batch = len(observations)
         if len(self._scratch.pixels) != batch:
-            heads = self.parameters.new_zeros(batch, self.actions + 1)
+            heads = self.parameters.new_zeros(batch, self.actions + self.value_count)
             self._scratch = self._tape([*self._buffers(batch), heads])
         logits, values = self._run(observations, self._scratch)
         return logits.clone(), values.clone()
@@ -259,7 +266,7 @@ class Network:
 
     def output_gradients(self, d_logits: Tensor, d_values: Tensor) -> list[Tensor]:
         """A loss's gradient (T·N, *output_shape) for each layer's outputs before the ReLU."""
-        gradients = [torch.cat((d_logits, d_values[:, None]), 1)]
+        gradients = [torch.cat((d_logits, d_values.reshape(len(d_logits), -1)), 1)]
         for below, layer, inputs in zip(
             self.layers[-2::-1], self.layers[:0:-1], self.inputs[:0:-1], strict=True
         ):
@@ -276,7 +283,8 @@ class Network:
             layer.between(inputs, outputs.view(-1, *layer.output_shape))
             for layer, inputs, outputs in zip(self.layers, buffers, buffers[1:], strict=False)
         ]
-        return Tape(planes_first(pixels), layers, heads[:, :-1], heads[:, -1])
+        logits, values = heads[:, : self.actions], heads[:, self._value_columns]
+        return Tape(planes_first(pixels), layers, logits, values)
 
     def _run(self, observations: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
         if observations.dtype == torch.uint8:
@@ -291,19 +299,19 @@ class Network:
         return [self.parameters.new_zeros(batch, *layer.input_shape) for layer in self.layers]
 
 
-def layers_of(observation_shape: Shape, actions: int) -> list[Layer]:
+def layers_of(observation_shape: Shape, actions: int, values: int = 1) -> list[Layer]:
     """The layers of such a network, without numbers: for their shapes."""
-    nothing = torch.empty(parameter_count(observation_shape, actions), device="meta")
-    return _bind(observation_shape, actions, nothing, nothing)
+    nothing = torch.empty(parameter_count(observation_shape, actions, values), device="meta")
+    return _bind(observation_shape, actions, values, nothing, nothing)
 
 
 def _bind(
-    observation_shape: Shape, actions: int, parameters: Tensor, gradient: Tensor
+    observation_shape: Shape, actions: int, values: int, parameters: Tensor, gradient: Tensor
 ) -> list[Layer]:
     """The layers as views of the flat vectors: each layer's weight, then its bias."""
     layers = []
     start = 0
-    for name, spec, inputs in plan_layers(observation_shape, actions):
+    for name, spec, inputs in plan_layers(observation_shape, actions, values):
         shape = spec.weight_shape(inputs)
         middle = start + prod(shape)
         end = middle + spec.out

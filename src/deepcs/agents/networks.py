@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import gymnasium
 import numpy as np
 import torch
+from gymnasium.vector.utils import create_empty_array
 from torch import Tensor
 
 from deepcs.agents.joint import JointNetwork
@@ -33,6 +34,7 @@ class ActorCritic(Protocol):
     """Policy logits and value of each observation, and the gradient of a whole rollout.
 
     T is the number of steps of a rollout, N of the actors; samples stand in the order t·N + n.
+    Where a network has several values, arrays of them have one more axis, the last.
     """
 
     parameters: Tensor
@@ -83,6 +85,9 @@ class NetworkPlan:
     spaces: Spaces
     size: int
     """numbers in its flat vectors"""
+    values: int = 1
+    """how many values each observation has"""
+    has_memory: bool = False
 
     @property
     def is_fast(self) -> bool:
@@ -107,13 +112,19 @@ class NetworkPlan:
         device: torch.device | str = "cpu",
     ) -> ActorCritic:
         """A network for rollouts of so many steps of so many actors; its vectors may be shared."""
-        where: dict[str, Any] = {"parameters": parameters, "gradient": gradient, "device": device}
+        given: dict[str, Any] = {
+            "envs": envs,
+            "values": self.values,
+            "parameters": parameters,
+            "gradient": gradient,
+            "device": device,
+        }
         if self.is_fast:
-            return Network(self.shape, self.actions, envs=envs, steps=steps, **where)
-        return ModuleNetwork(self.name, _maker(self.name), self.spaces, envs=envs, **where)
+            return Network(self.shape, self.actions, steps=steps, **given)
+        return ModuleNetwork(self.name, _maker(self.name), self.spaces, **given)
 
 
-def plan_network(name: str, spaces: Spaces) -> NetworkPlan:
+def plan_network(name: str, spaces: Spaces, values: int = 1) -> NetworkPlan:
     """The network of that name for a world, or a ValueError; `auto`: fast where that fits."""
     observation, actions = spaces.observation, action_count(spaces)
     one_array = isinstance(observation, gymnasium.spaces.Box)
@@ -126,14 +137,19 @@ def plan_network(name: str, spaces: Spaces) -> NetworkPlan:
                 "joint, or give module:function of a network of your own."
             )
         layers_for(observation.shape)
-        return NetworkPlan(name, spaces, parameter_count(observation.shape, actions))
+        size = parameter_count(observation.shape, actions, values)
+        return NetworkPlan(name, spaces, size, values)
     if name not in NETWORKS and not is_path(name):
         raise ValueError(
             f"Got network {name!r}; choose {', '.join(NETWORKS)}, or give module:function of a "
             "function that returns a torch.nn.Module."
         )
-    module = make_checked(name, _maker(name), spaces)
-    return NetworkPlan(name, spaces, count_parameters(module))
+    module = make_checked(name, _maker(name), spaces, values)
+    has_memory = bool(getattr(module, "memory_size", 0))
+    plan = NetworkPlan(name, spaces, count_parameters(module), values, has_memory)
+    if values > 1:  # more than most networks have: refused before anything is written
+        plan.build(envs=1, steps=1).evaluate(as_tensors(create_empty_array(observation)))
+    return plan
 
 
 def sample_bytes(plan: NetworkPlan) -> int:
@@ -162,3 +178,10 @@ def action_count(spaces: Spaces) -> int:
     if not isinstance(spaces.action, gymnasium.spaces.Discrete):
         raise ValueError(f"Got actions {spaces.action}; training needs Discrete actions.")
     return int(spaces.action.n)
+
+
+def as_tensors(observations: Any) -> Observations:
+    """The same memory as tensors."""
+    if isinstance(observations, dict):
+        return {name: torch.from_numpy(part) for name, part in observations.items()}
+    return torch.from_numpy(observations)

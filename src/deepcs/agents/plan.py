@@ -75,15 +75,17 @@ def layers_for(observation_shape: Shape) -> tuple[Spec, ...]:
     )
 
 
-def parameter_count(observation_shape: Shape, actions: int) -> int:
+def parameter_count(observation_shape: Shape, actions: int, values: int = 1) -> int:
     """How many numbers the flat vectors of such a network hold."""
     return sum(
         prod(spec.weight_shape(inputs)) + spec.out
-        for _, spec, inputs in plan_layers(observation_shape, actions)
+        for _, spec, inputs in plan_layers(observation_shape, actions, values)
     )
 
 
-def plan_layers(observation_shape: Shape, actions: int) -> Iterator[tuple[str, Spec, Shape]]:
+def plan_layers(
+    observation_shape: Shape, actions: int, values: int = 1
+) -> Iterator[tuple[str, Spec, Shape]]:
     """Name, kind and input shape of each layer."""
     specs = layers_for(observation_shape)
     shape = observation_shape[1:] + observation_shape[:1]
@@ -94,4 +96,4 @@ def plan_layers(observation_shape: Shape, actions: int) -> Iterator[tuple[str, S
         shape = spec.input_shape(shape)
         yield name, spec, shape
         shape = spec.output_shape(shape)
-    yield "head", Linear(actions + 1, relu=False), shape
+    yield "head", Linear(actions + values, relu=False), shape

@@ -76,7 +76,7 @@ class Replicas:
         check_workers(workers)
         self.training = training
         spaces = spaces_of(training.world, **training.actor_settings)
-        plan = plan_network(training.network, spaces)
+        plan = plan_network(training.network, spaces, training.rules.streams)
         check_memory(training, plan)
         self._layout = vector_layout(training, plan)
         workers = workers or min(training.shards, cores())

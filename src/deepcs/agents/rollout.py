@@ -1,6 +1,7 @@
 """A rollout: T steps of one shard's N actors, as the learner gets them.
 
-Rewards R and I leave the actors apart; they are mixed here, just before the learner.
+Rewards R and I leave the actors apart; they are mixed here, just before the learner, unless it
+has a value for each.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepcs.agents.networks import ActorCritic, Observations
-from deepcs.curiosity.reward import Weight, mix_rewards
+from deepcs.agents.networks import ActorCritic, Observations, as_tensors
+from deepcs.curiosity.reward import Weight, mix_rewards, separate_rewards
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import GameRecord
 from deepcs.system.snapshot import Snapshot
@@ -53,7 +54,7 @@ class Rollout:
     actions: Tensor
     """int64"""
     rewards: Tensor
-    """float32: R and I mixed, as the learner is to be paid"""
+    """float32: R and I mixed, as the learner is to be paid; or (T, N, 2): R, clipped, and I"""
     game_rewards: np.ndarray
     """float64: R alone, unclipped"""
     intrinsic: np.ndarray
@@ -70,13 +71,19 @@ class Rollout:
 class RewardRules:
     """How rewards become returns."""
 
-    weight: Weight
+    weight: Weight | None
+    """None: R and I are not mixed, the learner has a value for each"""
     paid: bool
     """the learner gets the intrinsic reward"""
     life_ends_return: bool
     """losing a life is an end"""
     bootstrap_cut: bool
     """a game that was cut off goes on, for the learner, with the value of its last observation"""
+
+    @property
+    def streams(self) -> int:
+        """Rewards that the learner gets in a step, each with a value of its own."""
+        return 2 if self.paid and self.weight is None else 1
 
 
 class Actors:
@@ -114,10 +121,14 @@ class Actors:
                 network.forget(self._on_device(self._ends[t].copy()))
             if rules.life_ends_return:
                 self._ends[t] |= infos["life_lost"]
-        mixed = mix_rewards(self._game_rewards, self._intrinsic, rules.weight, paid=rules.paid)
+        both = self._game_rewards, self._intrinsic
+        if rules.weight is None:
+            paid = separate_rewards(*both, paid=rules.paid)
+        else:
+            paid = mix_rewards(*both, rules.weight, paid=rules.paid)
         return Rollout(
             self._on_device(self._actions),
-            self._on_device(mixed.astype(np.float32)),
+            self._on_device(paid.astype(np.float32)),
             self._game_rewards,
             self._intrinsic,
             self._on_device(self._ends),
@@ -145,10 +156,3 @@ class Actors:
 
     def restore(self, seats: list[Snapshot]) -> None:
         self._see(self.pool.restore({"kind": "pool", "seats": seats}))
-
-
-def as_tensors(observations: Any) -> Observations:
-    """The same memory as tensors."""
-    if isinstance(observations, dict):
-        return {name: torch.from_numpy(part) for name, part in observations.items()}
-    return torch.from_numpy(observations)

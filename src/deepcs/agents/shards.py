@@ -104,9 +104,11 @@ class LiveShard:
             copy=False,
             **training.actor_settings,
         )
+        agent = training.agent_type
+        envs, steps = agent.kept_samples(training.settings, len(numbers), training.shards)
         self.network = plan.build(
-            envs=len(numbers),
-            steps=n_steps,
+            envs=envs,
+            steps=steps,
             parameters=vectors.parameters,
             gradient=vectors.gradients[index],
             device=training.device,
@@ -123,7 +125,7 @@ class LiveShard:
             vectors.by_name,
             slice(part.start, part.stop),
         )
-        self.agent = training.agent_type(training.settings, shard)
+        self.agent = agent(training.settings, shard)
         self.actors = Actors(pool, numbers.start, n_steps, training.rules, training.device)
         self.numbers = numbers
         self._update: Exchange | None = None

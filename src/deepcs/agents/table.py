@@ -11,6 +11,7 @@ from deepcs.system.importing import is_path, load_object
 AGENTS = {
     "a2c": "deepcs.agents.a2c:A2C",
     "acktr": "deepcs.agents.acktr:ACKTR",
+    "ppo": "deepcs.agents.ppo:PPO",
 }
 NEEDED = ("n_steps", "learning_rate", "schedule")  # of every agent's settings
 

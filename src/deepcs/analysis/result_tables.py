@@ -24,6 +24,7 @@ from deepcs.analysis.tables import (
     words,
 )
 from deepcs.curiosity.games import known_game
+from deepcs.curiosity.reward import Weight
 
 BOOTSTRAP_SEED = 0
 
@@ -126,6 +127,10 @@ def middle_mean(scores: np.ndarray) -> float:
     return float(np.sort(scores)[cut : len(scores) - cut].mean())
 
 
+def _weight(weight: Weight | None) -> str:
+    return "none" if weight is None else str(weight)
+
+
 def games_table(results: Results) -> Iterator[Table]:
     """Where the player stands in RAM, tiles, rooms and weights of the study's games."""
     rows: list[list[Cell]] = []
@@ -133,7 +138,7 @@ def games_table(results: Results) -> Iterator[Table]:
     for world, facts in games.items():
         groups = [group for group in results.groups if group.world == world]
         tiles = sorted({group.config.tile or facts.tile for group in groups})
-        weights = sorted({str(group.config.weight) for group in groups})
+        weights = sorted({_weight(group.config.weight) for group in groups})
         extra = "+n" if facts.place else ""
         rows.append(
             [
@@ -149,7 +154,8 @@ def games_table(results: Results) -> Iterator[Table]:
         names = ("game", "X", "Y", "room or level", "grid", "tile", "β")
         note = (
             "X, Y: RAM addresses of the player's position (+n: plus its place in a table of "
-            "sprites). Grid and tile in RAM units. β: the game reward's share; equal: clip(R + I). "
+            "sprites). Grid and tile in RAM units. β: the game reward's share; equal: clip(R + I); "
+            "none: R and I have a value each. "
             f"The paper's values: {POSITIONS}.\n{other_bytes([*games])}"
         )
         columns = tuple(words(name) for name in names)

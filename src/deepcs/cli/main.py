@@ -22,7 +22,7 @@ WIDTH = 100  # columns where the output is not a terminal
 HELP = """\
 Deep Curiosity Search: reward what is new in this life.
 
-deepcs train GAME          train an agent: DeepCS on A2C or ACKTR, or one of its controls
+deepcs train GAME          train an agent: DeepCS on A2C, ACKTR or PPO, or a control
 deepcs resume RUN          go on with a run, exactly
 deepcs evaluate RUN        play many games with a trained agent: a table and a CSV
 deepcs record RUN          film a game, with the curiosity grid over it

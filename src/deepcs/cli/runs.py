@@ -59,7 +59,7 @@ def _warn(sentence: str) -> None:
 
 @dataclass(frozen=True)
 class Train:
-    """Train an agent: DeepCS on A2C or ACKTR, or one of its controls."""
+    """Train an agent: DeepCS on A2C, ACKTR or PPO, or one of its controls."""
 
     config: Annotated[RunConfig, tyro.conf.arg(name="")]
     out: Path | None = None

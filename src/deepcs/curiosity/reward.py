@@ -38,3 +38,12 @@ def mix_rewards(
     else:
         total = weight * clipped + (1 - weight) * intrinsic
     return total
+
+
+def separate_rewards(game: np.ndarray, intrinsic: np.ndarray, *, paid: bool = True) -> np.ndarray:
+    """Both rewards, (…, 2), for a learner with a value for each; R is clipped to [-1, 1].
+
+    Where nothing intrinsic is paid: R alone, (…).
+    """
+    clipped: np.ndarray = np.clip(game, -1, 1)
+    return np.stack((clipped, intrinsic), -1) if paid else clipped

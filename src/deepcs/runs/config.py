@@ -66,7 +66,7 @@ class RunConfig:
     actors: int = 16
     """games played side by side (paper)"""
     weight: Weight | None = None
-    """β, the game reward's share, or equal; None: the game's own (paper)"""
+    """β, the game reward's share, or equal; None: the game's own (paper); none with two values"""
     tile: int | None = None
     """tile size in raw units; None: the game's own (paper)"""
     grid: Literal["plane", "stacked"] = "plane"
@@ -78,7 +78,7 @@ class RunConfig:
     max_frames: int | None = None
     """raw frames per game; None: the protocol's"""
     agent: str = "a2c"
-    """the learner: a2c, acktr (the paper's supplement, S3), or module:Class of your own"""
+    """the learner: a2c, acktr (the paper's supplement, S3), ppo, or module:Class of your own"""
     learner: Annotated[Any, tyro.conf.Suppress] = None
     """the agent's own numbers, of its Settings class; None: their defaults"""
     network: str = "auto"
@@ -106,18 +106,19 @@ class RunConfig:
         known = find_game(world)
         settings = self._checked_learner()
         device = self._device()
-        shards = self.shards or (min(cores(), self.actors) if known is not None else 1)
+        shards = self.shards or self._fitting_shards(settings, known is not None)
         chosen = dataclasses.replace(
             self,
             world=world,
             treatment=treatment(self.treatment).name,
-            weight=check_weight(self._first(self.weight, known and known.weight, "equal")),
+            weight=self._weight(settings, known.weight if known else None),
             tile=self._first(self.tile, known and known.tile, 1 if world in MAZES else None),
             max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
             learner=settings,
             shards=1 if device != "cpu" else min(shards, self.actors),
             device=device,
         )
+        find_agent(self.agent).check_division(settings, chosen.actors, chosen.shards)
         often = self.checkpoint_every or TEN_MINUTES["maze" if world in MAZES else "atari"]
         return dataclasses.replace(
             chosen,
@@ -131,12 +132,35 @@ class RunConfig:
         training = self.training()
         spaces = spaces_of(self.world, **training.actor_settings)
         try:
-            plan = plan_network(self.network, spaces)
+            plan = plan_network(self.network, spaces, training.rules.streams)
         except ValueError as error:
             raise ValueError(f"{self.world} cannot be trained in as it is: {error}") from error
         check_memory(training, plan)
         training.agent_type.vectors(self.learner, plan, self.shards)
         return dataclasses.replace(self, network=plan.name)
+
+    def _fitting_shards(self, settings: Any, is_game: bool) -> int:
+        """One shard per core, or the most below that which the agent can work in."""
+        most = min(cores(), self.actors) if is_game else 1
+        for shards in range(most, 1, -1):
+            try:
+                find_agent(self.agent).check_division(settings, self.actors, shards)
+            except ValueError:
+                continue
+            return shards
+        return 1
+
+    def _weight(self, settings: Any, of_game: Weight | None) -> Weight | None:
+        """β; None for a learner with two values, which weighs advantages instead."""
+        if not has_two_values(settings):
+            return check_weight(self._first(self.weight, of_game, "equal"))
+        if self.weight is not None:
+            raise ValueError(
+                f"Got weight {self.weight!r} for {self.agent} with two values, which weigh the "
+                "advantages of R and I instead of mixing them; leave weight out, or choose one "
+                "value."
+            )
+        return None
 
     @staticmethod
     def _first(*choices: Any) -> Any:
@@ -181,7 +205,7 @@ class RunConfig:
         check_whole(f"{agent.name}.n_steps {{}}", settings.n_steps, 1, most)
         if hasattr(settings, "check"):
             settings.check()
-        return settings
+        return settings.resolved() if hasattr(settings, "resolved") else settings
 
     def _device(self) -> str:
         if self.device == "auto":
@@ -240,7 +264,7 @@ class RunConfig:
 
     def training(self) -> Training:
         """What the shards need to know of a resolved config."""
-        assert self.weight is not None
+        assert self.weight is not None or has_two_values(self.learner)
         ends = self.protocol_settings
         rules = RewardRules(
             self.weight,
@@ -261,6 +285,11 @@ class RunConfig:
             self.threads,
             self.device,
         )
+
+
+def has_two_values(learner: Any) -> bool:
+    """Whether these settings of an agent ask for a value of R and one of I."""
+    return getattr(learner, "values", "one") == "two"
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepcs.agents.networks import plan_network
+from deepcs.agents.networks import as_tensors, plan_network
 from deepcs.agents.noise import greedy, sample
-from deepcs.agents.rollout import as_tensors
 from deepcs.envs.make import make_vec, spaces_of
 from deepcs.envs.pool import ActorPool
 from deepcs.runs.checkpoint import (
@@ -35,7 +34,8 @@ class TrainedAgent:
         self.config = config
         self.step = step
         """steps that it was trained for"""
-        plan = plan_network(config.network, spaces_of(config.world, **config.actor_settings()))
+        spaces = spaces_of(config.world, **config.actor_settings())
+        plan = plan_network(config.network, spaces, config.training().rules.streams)
         self._network = plan.build(envs=1, steps=1)
         self._memory: Tensor | None = None
         for name, tensor in self._network.named(self._network.parameters).items():

@@ -1,0 +1,328 @@
+"""PPO: proximal policy optimisation (Schulman et al. 2017), with a value for each reward.
+
+Each rollout is gone through several times, in minibatches. The loss of a minibatch is
+`-mean(min(r·A, clip(r)·A)) - entropy·mean(H) + value·Σ mean((V - R)²/2)`, where r is π(a) over
+what it was when the action was taken, and the sum is over the values. Advantages A are by
+generalised advantage estimation (GAE, Schulman et al. 2016).
+
+With two values, of the game's reward R and of the intrinsic reward I, each with a discount of its
+own, the advantages are added with weights (Burda et al. 2019). K is how many values there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepcs.agents.a2c import clip_scale, cut_values, explained_variance
+from deepcs.agents.adam import Adam
+from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
+from deepcs.agents.checks import check_numbers
+from deepcs.agents.gae import gae, normalised
+from deepcs.agents.networks import NetworkPlan
+from deepcs.agents.noise import sample
+from deepcs.agents.rollout import Rollout
+from deepcs.agents.samples import SeenObservations, Shuffle
+
+OF_VALUES = {
+    "one": {"gamma": 0.99},
+    "two": {
+        "gamma_game": 0.999,
+        "gamma_intrinsic": 0.99,
+        "weight_game": 2.0,
+        "weight_intrinsic": 1.0,
+    },
+}
+"""What has an effect with one value and with two, and its default."""
+
+
+@dataclass(frozen=True)
+class PPOSettings:
+    """Schulman et al.'s numbers for Atari and Baselines', and for two values Burda et al.'s."""
+
+    n_steps: int = 128
+    """steps of each actor between two updates (Schulman et al.)"""
+    epochs: int = 3
+    """times that each rollout is gone through (Schulman et al.; Baselines: 4)"""
+    minibatch: int = 256
+    """samples of one gradient step, over all shards (Schulman et al.)"""
+    learning_rate: float = 2.5e-4
+    """step size of Adam at the start (Schulman et al.)"""
+    schedule: Literal["linear", "constant"] = "constant"
+    """the learning rate over the run: linear to 0 (Baselines), or constant"""
+    clip: float = 0.2
+    """how far from 1 the ratio of new and old policy still pays (Baselines; for Atari: 0.1)"""
+    gae_lambda: float = 0.95
+    """λ of the advantages: 0 trusts the next value, 1 the rewards alone (Schulman et al.)"""
+    normalise: bool = True
+    """advantages less their mean, over their standard deviation in the rollout of all actors"""
+    entropy: float = 0.01
+    """weight of the policy's entropy, in nats, in the loss (Schulman et al.)"""
+    value: float = 0.5
+    """weight of each value's half squared error in the loss (Baselines)"""
+    max_gradient_norm: float = 0.5
+    """Euclidean norm to which longer gradients are shortened (Baselines)"""
+    adam_beta1: float = 0.9
+    """decay per gradient step of Adam's mean gradient"""
+    adam_beta2: float = 0.999
+    """decay per gradient step of Adam's mean square"""
+    adam_epsilon: float = 1e-5
+    """added to the root of Adam's mean square (Baselines)"""
+    values: Literal["two", "one"] = "two"
+    """two: R and I have a value each; one: they are mixed by --weight and have one value"""
+    gamma: float | None = None
+    """one value: discount per step; None: 0.99 (Baselines)"""
+    gamma_game: float | None = None
+    """two values: discount per step of R; None: 0.999 (Burda et al.)"""
+    gamma_intrinsic: float | None = None
+    """two values: discount per step of I; None: 0.99 (Burda et al.)"""
+    weight_game: float | None = None
+    """two values: of R's advantage in the sum; None: 2 (Burda et al.)"""
+    weight_intrinsic: float | None = None
+    """two values: of I's advantage in the sum; None: 1 (Burda et al.)"""
+
+    def check(self) -> None:
+        check_numbers(
+            "ppo",
+            self,
+            whole=("n_steps", "epochs", "minibatch"),
+            shares=("adam_beta1", "adam_beta2"),
+            portions=("gae_lambda",),
+            least={"clip": 1e-6, "adam_epsilon": 1e-12},  # less: no step, or of any length
+            unbounded=("max_gradient_norm",),
+        )
+        if self.values not in OF_VALUES:
+            raise ValueError(f"Got ppo.values {self.values!r}; choose two or one.")
+        if not isinstance(self.normalise, bool):
+            raise ValueError(f"Got ppo.normalise {self.normalise!r}; choose True or False.")
+        other = "one" if self.values == "two" else "two"
+        for name in OF_VALUES[other]:
+            if (given := getattr(self, name)) is not None:
+                raise ValueError(
+                    f"Got ppo.{name} {given!r}, which has no effect where ppo.values is "
+                    f"{self.values!r}; leave it out, or set ppo.values to {other!r}."
+                )
+
+    def resolved(self) -> PPOSettings:
+        """With numbers for all that has an effect."""
+        defaults = OF_VALUES[self.values].items()
+        open_ones: Any = {name: number for name, number in defaults if getattr(self, name) is None}
+        return replace(self, **open_ones)
+
+    def of_streams(self, streams: int) -> tuple[list[float], list[float]]:
+        """Discounts and weights of the rewards that the learner gets.
+
+        Of two values only R's is left where nothing intrinsic is paid.
+        """
+        used = self.resolved()
+        if used.values == "one":
+            return [used.gamma], [1.0]  # type: ignore[list-item]
+        discounts = [used.gamma_game, used.gamma_intrinsic]
+        weights = [used.weight_game, used.weight_intrinsic]
+        return discounts[:streams], weights[:streams]  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What is learned from, of B samples."""
+
+    actions: Tensor
+    """int64 (B,)"""
+    log_policy: Tensor
+    """(B,): log π(a) when the action was taken"""
+    advantages: Tensor
+    """(B,)"""
+    returns: Tensor
+    """(B, K): what the values should be"""
+
+    def take(self, which: Tensor) -> Samples:
+        return Samples(
+            self.actions[which],
+            self.log_policy[which],
+            self.advantages[which],
+            self.returns[which],
+        )
+
+
+class PPO(Agent):
+    """Several epochs of minibatches per rollout, each a clipped step of Adam."""
+
+    name = "ppo"
+    Settings = PPOSettings
+    columns = (
+        *("entropy", "policy_loss", "value_loss", "intrinsic_value_loss", "gradient_norm"),
+        *("explained_variance", "intrinsic_explained_variance"),
+        *("approximate_kl", "clip_fraction"),
+    )
+
+    @classmethod
+    def check_division(cls, settings: PPOSettings, actors: int, shards: int) -> None:
+        batch, minibatch = actors * settings.n_steps, settings.minibatch
+        if batch % minibatch or minibatch % shards or actors % shards:
+            raise ValueError(
+                f"Got ppo.minibatch {minibatch} for {actors} actors × {settings.n_steps} steps in "
+                f"{shards} shards; give one that divides {batch} samples, and a number of shards "
+                "that divides both minibatch and actors."
+            )
+
+    @classmethod
+    def kept_samples(cls, settings: PPOSettings, actors: int, shards: int) -> tuple[int, int]:
+        return settings.minibatch // shards, 1
+
+    @classmethod
+    def vectors(cls, settings: PPOSettings, network: NetworkPlan, shards: int) -> dict[str, Vector]:
+        if network.has_memory:
+            raise ValueError(
+                f"Got network {network.name!r}, which has memory, for ppo, which learns from steps "
+                "in any order; choose one without, or another agent, such as a2c."
+            )
+        return {"mean": Vector(network.size), "mean_square": Vector(network.size)}
+
+    def __init__(self, settings: PPOSettings, shard: Shard) -> None:
+        super().__init__(settings, shard)
+        samples = settings.n_steps * len(shard.actors)
+        self._batch = shard.batch(settings.n_steps)
+        self._seen = SeenObservations(settings.n_steps)
+        self._shuffle = Shuffle(shard.seed, shard.index, samples)
+        self._outputs: list[tuple[Tensor, Tensor]] = []
+        """logits (N, actions) and values (N, K) of each step so far"""
+        self._adam = Adam(
+            shard.network.parameters,
+            shard.vectors["mean"],
+            shard.vectors["mean_square"],
+            beta1=settings.adam_beta1,
+            beta2=settings.adam_beta2,
+            epsilon=settings.adam_epsilon,
+        )
+
+    def act(self, moment: Moment, t: int, observations: Any) -> np.ndarray:
+        if t == 0:
+            self._outputs = []
+        logits, values = self.network.evaluate(self._seen.write(t, observations))
+        self._outputs.append((logits, values.reshape(len(logits), -1)))
+        return sample(logits, self._noise(moment.update * self.settings.n_steps + t, self.actors))
+
+    def update(self, rollout: Rollout, moment: Moment) -> Exchange:
+        settings, minibatch = self.settings, self.settings.minibatch
+        samples, explained = yield from self.estimate(rollout)
+        step = moment.update * settings.epochs * (self._batch // minibatch)
+        sums: Any = 0.0
+        norms = 0.0
+        for epoch in range(settings.epochs):
+            order = self._shuffle(moment.update, epoch).to(rollout.actions.device)
+            for chosen in torch.split(order, minibatch // self.shard.shards):
+                losses = self.backward(chosen, samples.take(chosen))
+                squared, losses = yield from self.add_up_gradients(losses)
+                step += 1
+                scale = clip_scale(squared, settings.max_gradient_norm)
+                self._adam.step(step, self.gradient, moment.learning_rate, scale, self.shard.part)
+                sums, norms = sums + losses, norms + sqrt(squared)
+                yield  # all weights are new
+        count = settings.epochs * (self._batch // minibatch)
+        return {"gradient_norm": norms / count, **explained, **loss_columns(sums / count)}
+
+    def estimate(self, rollout: Rollout) -> Generator[Any, Any, tuple[Samples, dict[str, float]]]:
+        """This shard's samples, and how well the values explained all shards' returns."""
+        logits, values = map(torch.stack, zip(*self._outputs, strict=True))
+        discounts, weights = map(values.new_tensor, self.settings.of_streams(values.shape[2]))
+        cut = cut_values(rollout, self.network)
+        apart = gae(
+            rollout.rewards.view_as(values),
+            rollout.ends,
+            values,
+            self.network.evaluate(rollout.last)[1].view_as(values[0]),
+            discounts,
+            self.settings.gae_lambda,
+            None if cut is None else cut.view_as(values),
+        )
+        returns, advantages = apart + values, apart @ weights
+        # Of each column, the sum over all samples and that of the squares.
+        numbers = torch.cat((advantages[..., None], returns, -apart), 2).flatten(0, 1).double()
+        sums = yield torch.stack((numbers, numbers * numbers)).sum(1).cpu().numpy()
+        if self.settings.normalise:
+            advantages = normalised(advantages, sums[:, 0], self._batch)
+        log_policy = torch.log_softmax(logits, 2).gather(2, rollout.actions[..., None])
+        samples = Samples(
+            rollout.actions.flatten(),
+            log_policy.flatten(),
+            advantages.flatten(),
+            returns.flatten(0, 1),
+        )
+        return samples, explained_columns(sums[:, 1:] / self._batch)
+
+    def backward(self, chosen: Tensor, samples: Samples) -> np.ndarray:
+        """Write the gradient of this shard's part of a minibatch; returns its part of the sums."""
+        network = self.network
+        network.forward(0, self._seen.take(chosen))
+        d_logits, d_values, losses = loss_gradients(
+            network.logits, network.values, samples, self.settings, self.settings.minibatch
+        )
+        network.backward(d_logits, d_values)
+        return losses
+
+
+def loss_gradients(
+    logits: Tensor, values: Tensor, samples: Samples, settings: PPOSettings, batch_total: int
+) -> tuple[Tensor, Tensor, np.ndarray]:
+    """The loss's gradient for `logits` (B, A) and `values` (B,) or (B, K).
+
+    Means are over `batch_total` samples: a shard that holds B of them gets its part of the sum.
+    Last, float64 (4 + K,): the means of -min(r·A, clip(r)·A), of the policy's entropy, of
+    r - 1 - log r (an estimate of the KL divergence), of r clipped or not, and of each (V - R)²/2.
+    """
+    log_policy = torch.log_softmax(logits, 1)
+    policy = log_policy.exp()
+    information = policy * log_policy
+    entropy = -information.sum(1, keepdim=True)
+    chosen, advantages = samples.actions[:, None], samples.advantages[:, None]
+    log_ratio = log_policy.gather(1, chosen) - samples.log_policy[:, None]
+    ratio = log_ratio.exp()
+    clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+    gains, clipped_gains = ratio * advantages, clipped * advantages
+    # d(-r·A) = r·A·(π - onehot(a)), but 0 where the clipped one is less; d(-H) = π·(log π + H)
+    pulls = torch.where(clipped_gains < gains, 0.0, gains)
+    d_logits = settings.entropy * information + policy * (pulls + settings.entropy * entropy)
+    d_logits.scatter_add_(1, chosen, -pulls).div_(batch_total)
+    errors = values.reshape(len(values), -1) - samples.returns
+    d_values = (errors * (settings.value / batch_total)).view_as(values)
+    terms = torch.cat(
+        (
+            -torch.minimum(gains, clipped_gains),
+            entropy,
+            ratio - 1 - log_ratio,
+            (clipped != ratio).to(ratio.dtype),
+            errors * errors / 2,
+        ),
+        1,
+    )
+    return d_logits, d_values, terms.double().sum(0).cpu().numpy() / batch_total
+
+
+def loss_columns(means: np.ndarray) -> dict[str, float]:
+    """Of what `loss_gradients` says."""
+    policy, entropy, divergence, clipped, *of_values = map(float, means)
+    return {
+        "entropy": entropy,
+        "policy_loss": policy,
+        "approximate_kl": divergence,
+        "clip_fraction": clipped,
+        **dict(zip(("value_loss", "intrinsic_value_loss"), of_values, strict=False)),
+    }
+
+
+def explained_columns(means: np.ndarray) -> dict[str, float]:
+    """Given (2, 2·K): the means of R and of V - R of each value, and of their squares."""
+    count = means.shape[1] // 2
+    returns, errors = means[:, :count].T, means[:, count:].T
+    shares = [
+        explained_variance(*map(float, (*of_returns, *of_errors)))
+        for of_returns, of_errors in zip(returns, errors, strict=True)
+    ]
+    names = "explained_variance", "intrinsic_explained_variance"
+    return dict(zip(names, shares, strict=False))

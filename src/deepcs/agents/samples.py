@@ -1,0 +1,67 @@
+"""A shard's samples of one rollout, to be learned from more than once and in any order.
+
+Of T steps of N actors, sample t·N + n is what actor n saw in step t.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.random import Generator, Philox
+from torch import Tensor
+
+from deepcs.agents.network import planes_first
+from deepcs.agents.networks import Observations
+
+SHUFFLE_NOISE = 2  # Philox's second key: the actions' noise has 0, the Fisher matrix's 1
+WHOLE = ""  # the name of observations that are one array
+
+
+class SeenObservations:
+    """What the actors saw, in its own type (uint8 for pictures), room for one rollout.
+
+    Pictures lie channels last, as the network reads them.
+    """
+
+    def __init__(self, n_steps: int) -> None:
+        self._n_steps = n_steps
+        self._parts: dict[str, Tensor] = {}
+
+    def write(self, t: int, observations: Observations) -> Observations:
+        """Keep step t's observations (N, …); returns what is kept."""
+        given = observations if isinstance(observations, dict) else {WHOLE: observations}
+        if not self._parts:
+            self._parts = {name: self._room(part) for name, part in given.items()}
+        kept = {}
+        for name, part in given.items():
+            rows = slice(t * len(part), (t + 1) * len(part))
+            kept[name] = planes_first(self._parts[name][rows])
+            kept[name].copy_(part)
+        return kept.get(WHOLE, kept)
+
+    def take(self, samples: Tensor) -> Observations:
+        """Those of some samples, int64 (B,)."""
+        taken = {
+            name: planes_first(part.index_select(0, samples)) for name, part in self._parts.items()
+        }
+        return taken.get(WHOLE, taken)
+
+    def _room(self, part: Tensor) -> Tensor:
+        shape = tuple(part.shape[1:])
+        if len(shape) == 3:
+            shape = (*shape[1:], shape[0])
+        return part.new_empty(self._n_steps * len(part), *shape)
+
+
+class Shuffle:
+    """The order in which a shard goes through its samples, by update and epoch."""
+
+    def __init__(self, seed: int, shard: int, samples: int) -> None:
+        self._key = np.array([seed, SHUFFLE_NOISE], np.uint64)
+        self._shard, self._samples = shard, samples
+
+    def __call__(self, update: int, epoch: int) -> Tensor:
+        """A permutation, int64 (samples,); it depends on seed, update, epoch and shard alone."""
+        counter = [0, update, epoch, self._shard]
+        order = Generator(Philox(key=self._key, counter=counter)).permutation(self._samples)
+        return torch.from_numpy(order)
