@@ -12,6 +12,7 @@ from killing import train_with_placed_kills
 from trainee import assert_same_run
 
 from deepcs.agents.acktr import ACKTRSettings
+from deepcs.agents.ppo import PPOSettings
 from deepcs.runs.config import RunConfig
 from deepcs.runs.train import train
 
@@ -28,6 +29,7 @@ ACKTR = ACKTRSettings(n_steps=5, cold_updates=12, statistics_every=3, refresh_ev
 LEARNERS: dict[str, dict[str, Any]] = {
     "a2c": {},
     "acktr": {"agent": "acktr", "learner": ACKTR},
+    "ppo": {"agent": "ppo", "learner": PPOSettings(n_steps=5, epochs=2, minibatch=10)},
     "never-reset": {"treatment": "never-reset", "graded": True},
 }
 
