@@ -13,7 +13,8 @@ import gymnasium
 from deepcs._version import __version__ as __version__
 from deepcs.curiosity.game import Game, Screen, at
 from deepcs.curiosity.games import game, games, register_game
-from deepcs.curiosity.grid import Bounds, CuriosityGrid, Position
+from deepcs.curiosity.grid import CuriosityGrid
+from deepcs.curiosity.tiles import Bounds, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from deepcs.analysis.groups import Group, Results, collect, read_result
-from deepcs.curiosity.grid import Tile
+from deepcs.curiosity.tiles import Tile
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import GAMES_COLUMNS, RunFolder, Segment, VisitLog, curve_columns
 from deepcs.studies.experiment import StudyRun

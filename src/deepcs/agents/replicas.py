@@ -22,7 +22,7 @@ from deepcs.agents.networks import ActorCritic, plan_network
 from deepcs.agents.rollout import FinishedGame
 from deepcs.agents.shards import Part, ShardGroup, edges, size_in_bytes, vector_layout
 from deepcs.agents.training import Training
-from deepcs.curiosity.grid import Tile
+from deepcs.curiosity.tiles import Tile
 from deepcs.envs.make import spaces_of
 from deepcs.system.process import Process, cores, shared_memory
 from deepcs.system.snapshot import Snapshot

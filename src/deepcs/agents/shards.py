@@ -20,7 +20,7 @@ from deepcs.agents.agent import Exchange, Moment, Shard, Vector
 from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.rollout import Actors, FinishedGame
 from deepcs.agents.training import Training
-from deepcs.curiosity.grid import Tile
+from deepcs.curiosity.tiles import Tile
 from deepcs.envs.make import make_vec
 from deepcs.system.snapshot import Snapshot
 

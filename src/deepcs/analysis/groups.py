@@ -17,7 +17,7 @@ import numpy as np
 from deepcs.analysis.scores import final_score
 from deepcs.analysis.statistics import POINTS, align, step_grid
 from deepcs.analysis.style import Look, file_name, look
-from deepcs.curiosity.grid import Room, Tile
+from deepcs.curiosity.tiles import Room, Tile
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunError, RunFolder, parse_room, read_visits
 from deepcs.runs.load import count_room_orders, read_curve

@@ -14,7 +14,8 @@ import gymnasium as gym
 import numpy as np
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.grid import Bounds, CuriosityGrid, Lifetime, Position, Tile
+from deepcs.curiosity.grid import CuriosityGrid, Lifetime
+from deepcs.curiosity.tiles import Bounds, Position, Tile
 from deepcs.envs.maze_map import Cell, MazeMap
 from deepcs.envs.maze_rendering import Scene, draw_scene
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot

@@ -14,7 +14,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
-from deepcs.curiosity.grid import Room, Tile
+from deepcs.curiosity.tiles import Room, Tile
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 
 Env = gymnasium.Env[Any, Any]

@@ -21,8 +21,9 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.game import Game, Tracker
 from deepcs.curiosity.games import games
-from deepcs.curiosity.grid import Bounds, Curiosity, CuriosityGrid, Lifetime, Position, Tile
+from deepcs.curiosity.grid import Curiosity, CuriosityGrid, Lifetime
 from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
+from deepcs.curiosity.tiles import Bounds, Position, Tile
 from deepcs.curiosity.unbounded import UnboundedGrid
 from deepcs.envs.lifecycle import Emulator, Env, Lifecycle
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot

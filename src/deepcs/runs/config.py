@@ -18,8 +18,8 @@ from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
 from deepcs.curiosity.games import find_game
-from deepcs.curiosity.grid import check_tile
 from deepcs.curiosity.reward import Weight, check_weight
+from deepcs.curiosity.tiles import check_tile
 from deepcs.envs.make import spaces_of, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol

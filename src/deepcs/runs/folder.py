@@ -23,7 +23,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from deepcs.agents.table import find_agent
-from deepcs.curiosity.grid import Room, Tile
+from deepcs.curiosity.tiles import Room, Tile
 from deepcs.runs.checkpoint import Checkpoint
 from deepcs.runs.config import FORMAT, READABLE, RunConfig, from_json, to_json, versions
 from deepcs.runs.lease import Lease, Terms, is_leased
