@@ -18,6 +18,7 @@ from deepcs.curiosity.tiles import Bounds, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
 if TYPE_CHECKING:
+    from deepcs.envs.layout import ChannelsFirst
     from deepcs.envs.make import make_vec
     from deepcs.envs.wrapper import CuriosityWrapper
     from deepcs.runs.config import RunConfig
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounds",
+    "ChannelsFirst",
     "CuriosityGrid",
     "CuriosityWrapper",
     "Game",
@@ -48,11 +50,14 @@ __all__ = [
 ]
 
 for _maze in ("KeyHallway", "CrossMaze"):
-    gymnasium.register(f"deepcs/{_maze}-v0", entry_point=f"deepcs.envs.mazes:{_maze}")
+    gymnasium.register(
+        f"deepcs/{_maze}-v0", entry_point=f"deepcs.envs.mazes:{_maze}", kwargs={"mix": True}
+    )
 
 # Loaded when first used: the grid waits for nothing heavy, worker processes load no torch.
 _LATER = {
     "make_vec": "deepcs.envs.make",
+    "ChannelsFirst": "deepcs.envs.layout",
     "CuriosityWrapper": "deepcs.envs.wrapper",
     "RunConfig": "deepcs.runs.config",
     "evaluate": "deepcs.runs.evaluate",

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from deepcs.agents.networks import ActorCritic, Observations
+from deepcs.curiosity.hiding import MixWatch
 from deepcs.curiosity.reward import Weight, mix_rewards
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import GameRecord
@@ -93,6 +94,7 @@ class Actors:
         self._game_rewards = np.zeros(shape)
         self._intrinsic = np.zeros(shape)
         self._ends = np.zeros(shape, np.bool_)
+        self.watch = MixWatch(rules.weight, paid=rules.paid)
         self._see(pool.reset()[0])
 
     def play(self, act: Act, network: ActorCritic) -> Rollout:
@@ -115,6 +117,7 @@ class Actors:
             if rules.life_ends_return:
                 self._ends[t] |= infos["life_lost"]
         mixed = mix_rewards(self._game_rewards, self._intrinsic, rules.weight, paid=rules.paid)
+        self.watch.look(self._game_rewards, self._intrinsic, mixed)
         return Rollout(
             self._on_device(self._actions),
             self._on_device(mixed.astype(np.float32)),

@@ -121,11 +121,14 @@ def common_grid(groups: Sequence[Group]) -> np.ndarray:
     """Steps at which groups are compared: no more of them than the runs have logged rows.
 
     Finer than the log, equal neighbours would be tested twice, and Holm's correction would
-    punish every test for it.
+    punish every test for it. Runs with few rows are compared where they were logged, so that no
+    row is lost between the steps of an even grid.
     """
-    runs = [run for group in groups for run in group.runs]
+    longest = max((run for group in groups for run in group.runs), key=lambda run: len(run.steps))
     last = max(group.config.steps for group in groups)
-    return step_grid(last, min(POINTS, last, max(len(run.steps) for run in runs)))
+    if len(longest.steps) <= POINTS and longest.last_step >= last:
+        return longest.steps.astype(np.int64)
+    return step_grid(last, min(POINTS, last, len(longest.steps)))
 
 
 @dataclass(frozen=True)

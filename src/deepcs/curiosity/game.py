@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from deepcs.curiosity.grid import CuriosityGrid, Lifetime
 from deepcs.curiosity.reward import Weight, check_weight
-from deepcs.curiosity.tiles import Bounds, Position, Room, check_whole_tile
+from deepcs.curiosity.tiles import Bounds, Position, Room, TileSize, check_whole_tile
 from deepcs.system.snapshot import Snapshot, all_or_nothing, check_snapshot
 
 Ram = Sequence[int]  # 128 bytes: bytes, a list, or a uint8 array
@@ -159,7 +159,7 @@ class Game:
         return Position(x, y, self.room(ram))
 
     def grid(
-        self, tile: int | None = None, lifetime: Lifetime = "game", *, clamp: bool = True
+        self, tile: TileSize | None = None, lifetime: Lifetime = "game", *, clamp: bool = True
     ) -> CuriosityGrid:
         """A fresh curiosity grid of this game."""
         return CuriosityGrid(

@@ -46,19 +46,17 @@ class MixWatch:
     def __init__(self, weight: Weight, *, paid: bool = True) -> None:
         self._weight, self._paid = weight, paid
         # Nothing is hidden by R + cI, and only what was asked for by a β of 0 or 1.
-        hides = intrinsic_scale(weight) is None and weight not in (0, 1)
-        self._left = STEPS if hides else 0
+        can_hide = intrinsic_scale(weight) is None and weight not in (0, 1)
+        self._left = STEPS if can_hide else 0
         self.seen = Seen()
 
-    @property
-    def is_over(self) -> bool:
-        """It has looked at all that it wants to."""
-        return self._left <= 0
+    def look(self, game: np.ndarray, intrinsic: np.ndarray, mixed: np.ndarray) -> bool:
+        """Look at R and I, of any one shape, and what was mixed of them; True: for the last time.
 
-    def look(self, game: np.ndarray, intrinsic: np.ndarray, mixed: np.ndarray) -> None:
-        """Look at R and I, of any one shape, and what was mixed of them."""
-        if self.is_over:
-            return
+        After that, nothing is looked at.
+        """
+        if self._left <= 0:
+            return False
         self._left -= game.size
         seen = Seen(int(np.count_nonzero(game)), float(game.min()), float(game.max()))
         if self._paid:
@@ -66,6 +64,7 @@ class MixWatch:
             seen.intrinsic = int(np.count_nonzero(intrinsic))
             seen.shown = int(np.count_nonzero(mixed != without))
         self.seen.add(seen)
+        return self._left <= 0
 
 
 def hidden(weight: Weight, parts: Iterable[Seen]) -> str | None:

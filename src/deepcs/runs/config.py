@@ -19,8 +19,8 @@ from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
 from deepcs.curiosity.games import find_game
 from deepcs.curiosity.reward import Weight, check_weight
-from deepcs.curiosity.tiles import check_tile
-from deepcs.envs.make import spaces_of, world_name
+from deepcs.curiosity.tiles import check_whole_tile
+from deepcs.envs.make import check_not_ataris, look_at, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.counts import Count, World
@@ -48,7 +48,7 @@ class RunConfig:
     treatment: str = "deepcs"
     """deepcs, plain, no-grid, no-intrinsic, never-reset or life-reset"""
     protocol: str = "paper"
-    """paper, baselines or machado"""
+    """Atari games: paper, baselines or machado; elsewhere nothing but paper, without meaning"""
     steps: Count = PAPER_STEPS
     """agent steps over all actors (4 raw frames each), rounded up to whole updates"""
     seed: int = 0
@@ -56,17 +56,17 @@ class RunConfig:
     actors: int = 16
     """games played side by side (paper)"""
     weight: Weight | None = None
-    """β, the game reward's share, or equal; None: the game's own (paper)"""
+    """β, the game reward's share; equal; or sum:c, R + cI unclipped; None: the world's own"""
     tile: int | None = None
     """tile size in raw units; None: the game's own (paper)"""
     grid: Literal["plane", "stacked"] = "plane"
-    """how a treatment that sees the grid sees it: one plane, or the last four"""
+    """how a treatment that sees the grid sees it: one plane, or the last four (Atari games)"""
     compass: bool = False
     """mazes: show the way to the nearest untouched tile, beside the picture"""
     graded: bool = False
     """intrinsic reward of 1/√n at a tile's n-th entry, instead of 1 at the first"""
     max_frames: int | None = None
-    """raw frames per game; None: the protocol's"""
+    """raw frames per game (Atari games); None: the protocol's"""
     agent: str = "a2c"
     """the learner: a2c, acktr (the paper's supplement, S3), or module:Class of your own"""
     learner: Annotated[Any, tyro.conf.Suppress] = None
@@ -101,7 +101,7 @@ class RunConfig:
             self,
             world=world,
             treatment=treatment(self.treatment).name,
-            weight=check_weight(self._first(self.weight, known and known.weight, "equal")),
+            weight=self._weight(known.weight if known else "equal" if world in MAZES else None),
             tile=self._first(self.tile, known and known.tile, 1 if world in MAZES else None),
             max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
             learner=settings,
@@ -117,15 +117,30 @@ class RunConfig:
         )
 
     def fitted(self) -> RunConfig:
-        """With the network chosen that fits the world; refuses what cannot be trained there."""
-        training = self.training()
-        spaces = spaces_of(self.world, **training.actor_settings)
+        """With the weight and network that fit the world; refuses what cannot be trained there."""
+        if not self.is_atari:
+            asked = {"protocol": self.protocol, "max_frames": self.max_frames, "grid": self.grid}
+            check_not_ataris(self.world, asked)
+        facts = look_at(self.world, **self.actor_settings())
+        wanted = self.treatment_settings
+        if (wanted.paid or wanted.sees_grid) and not facts.is_curious:
+            raise ValueError(
+                f"{self.world} has no curiosity (no 'intrinsic' in its info), which treatment "
+                f"{wanted.name} needs; wrap the environment in deepcs.CuriosityWrapper(env, "
+                "locate=...), or choose treatment plain."
+            )
+        config = dataclasses.replace(self, weight=self._weight(facts.weight))
         try:
-            plan = plan_network(self.network, spaces)
+            plan = plan_network(self.network, facts.spaces)
         except ValueError as error:
             raise ValueError(f"{self.world} cannot be trained in as it is: {error}") from error
-        training.agent_type.vectors(self.learner, plan, self.shards)
-        return dataclasses.replace(self, network=plan.name)
+        config.training().agent_type.vectors(self.learner, plan, self.shards)
+        return dataclasses.replace(config, network=plan.name)
+
+    def _weight(self, of_world: Weight | None) -> Weight | None:
+        """The weight, or the world's own; None: that is not known yet."""
+        weight: Weight | None = self._first(self.weight, of_world)
+        return None if weight is None else check_weight(weight)
 
     @staticmethod
     def _first(*choices: Any) -> Any:
@@ -147,8 +162,10 @@ class RunConfig:
             raise ValueError(
                 f"Got max_frames {self.max_frames}; give a whole number from 1 up, or none."
             )
+        if self.weight is not None:
+            check_weight(self.weight)
         if self.tile is not None:
-            check_tile(self.tile)
+            check_whole_tile(self.tile)
         protocol(self.protocol)
         treatment(self.treatment)
         world_name(self.world)
@@ -206,6 +223,11 @@ class RunConfig:
         return protocol(self.protocol)
 
     @property
+    def is_atari(self) -> bool:
+        """Whether the world is an Atari game, of which alone there are protocols and frames."""
+        return find_game(self.world) is not None
+
+    @property
     def agent_name(self) -> str:
         """The agent's name without its module."""
         return self.agent.rpartition(":")[2]
@@ -219,14 +241,16 @@ class RunConfig:
 
     def actor_settings(self) -> dict[str, Any]:
         """What make_vec needs to make this run's actors."""
-        settings = {
-            "protocol": self.protocol,
+        settings: dict[str, Any] = {
             "grid": self.grid if self.treatment_settings.sees_grid else "none",
             "lifetime": self.treatment_settings.lifetime,
             "tile": self.tile,
             "graded": self.graded,
-            "max_frames": self.max_frames,
         }
+        if self.is_atari:
+            settings |= {"protocol": self.protocol, "max_frames": self.max_frames}
+        elif settings["grid"] == "stacked":  # in runs of before it was refused
+            settings["grid"] = "plane"
         return {**settings, "compass": True} if self.compass else settings
 
     def training(self) -> Training:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
 
 PLAIN_SECONDS = 10.0  # between plain lines
 
@@ -73,24 +75,35 @@ def describe(status: Status) -> str:
     return " · ".join(parts)
 
 
+class TwoLines(Progress):
+    """A bar, and the numbers on a line of their own: beside it they would be cut."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield self.make_tasks_table(self.tasks)
+        yield from (Text(task.fields["numbers"]) for task in self.tasks)
+
+
 class LiveDisplay:
-    """A progress bar that is redrawn in place."""
+    """A progress bar and a line of numbers that are redrawn in place."""
 
     def __init__(self, console: Console, name: str) -> None:
-        self._progress = Progress(
+        self._progress = TwoLines(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
-            TextColumn("{task.fields[numbers]}"),
+            TextColumn("{task.fields[where]}"),
             console=console,
             refresh_per_second=4,
         )
-        self._task = self._progress.add_task(name, total=1, numbers="starting")
+        self._task = self._progress.add_task(name, total=1, where="starting", numbers="")
 
     def show(self, status: Status) -> None:
         self._progress.start()
-        numbers = f"{short_number(status.step)}/{short_number(status.total)} · {describe(status)}"
         self._progress.update(
-            self._task, total=status.total, completed=status.step, numbers=numbers
+            self._task,
+            total=status.total,
+            completed=status.step,
+            where=f"{short_number(status.step)}/{short_number(status.total)}",
+            numbers=describe(status),
         )
 
     def say(self, text: str) -> None:
