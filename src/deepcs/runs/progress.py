@@ -61,10 +61,15 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def describe(status: Status) -> str:
-    """The status in one line."""
+def describe_way(status: Status) -> str:
+    """How far the run is, and how long it will take."""
     left = (status.total - status.step) / max(status.steps_per_second, 1e-9)
-    parts = [f"{status.steps_per_second:,.0f} steps/s", f"{duration(left)} left"]
+    return f"{short_number(status.step)}/{short_number(status.total)} · {duration(left)} left"
+
+
+def describe(status: Status) -> str:
+    """How fast it is, and what has come of it."""
+    parts = [f"{status.steps_per_second:,.0f} steps/s"]
     if math.isfinite(status.score):
         parts.append(f"score {status.score:,.4g} (best {status.best:,.4g})")
         parts.append(f"intrinsic {status.intrinsic:.1f}")
@@ -102,7 +107,7 @@ class LiveDisplay:
             self._task,
             total=status.total,
             completed=status.step,
-            where=f"{short_number(status.step)}/{short_number(status.total)}",
+            where=describe_way(status),
             numbers=describe(status),
         )
 
@@ -124,8 +129,7 @@ class PlainDisplay:
         now = time.monotonic()
         if now >= self._next or status.step == status.total:
             self._next = now + PLAIN_SECONDS
-            where = f"{short_number(status.step)}/{short_number(status.total)}"
-            self.say(f"{self._name}: {where} · {describe(status)}")
+            self.say(f"{self._name}: {describe_way(status)} · {describe(status)}")
 
     def say(self, text: str) -> None:
         print(text, flush=True)
