@@ -13,10 +13,12 @@ import gymnasium
 from deepcs._version import __version__ as __version__
 from deepcs.curiosity.game import Game, Screen, at
 from deepcs.curiosity.games import game, games, register_game
-from deepcs.curiosity.grid import Bounds, CuriosityGrid, Position
+from deepcs.curiosity.grid import CuriosityGrid
+from deepcs.curiosity.tiles import Bounds, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
 if TYPE_CHECKING:
+    from deepcs.envs.layout import ChannelsFirst
     from deepcs.envs.make import make_vec
     from deepcs.envs.wrapper import CuriosityWrapper
     from deepcs.runs.config import RunConfig
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounds",
+    "ChannelsFirst",
     "CuriosityGrid",
     "CuriosityWrapper",
     "Game",
@@ -47,11 +50,14 @@ __all__ = [
 ]
 
 for _maze in ("KeyHallway", "CrossMaze"):
-    gymnasium.register(f"deepcs/{_maze}-v0", entry_point=f"deepcs.envs.mazes:{_maze}")
+    gymnasium.register(
+        f"deepcs/{_maze}-v0", entry_point=f"deepcs.envs.mazes:{_maze}", kwargs={"mix": True}
+    )
 
 # Loaded when first used: the grid waits for nothing heavy, worker processes load no torch.
 _LATER = {
     "make_vec": "deepcs.envs.make",
+    "ChannelsFirst": "deepcs.envs.layout",
     "CuriosityWrapper": "deepcs.envs.wrapper",
     "RunConfig": "deepcs.runs.config",
     "evaluate": "deepcs.runs.evaluate",

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from deepcs.analysis.groups import Group, Results, collect, read_result
-from deepcs.curiosity.grid import Tile
+from deepcs.curiosity.tiles import Tile
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, Segment
 from deepcs.runs.logs import GAMES_COLUMNS, VisitLog, curve_columns

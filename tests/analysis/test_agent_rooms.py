@@ -21,7 +21,7 @@ from deepcs.analysis.agent_rooms import (
 )
 from deepcs.analysis.distributions import Best
 from deepcs.analysis.groups import Group
-from deepcs.curiosity.grid import Room
+from deepcs.curiosity.tiles import Room
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import Evaluation

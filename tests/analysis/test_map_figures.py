@@ -16,7 +16,7 @@ from deepcs.analysis.groups import Group
 from deepcs.analysis.map_figures import draw_visits, extent_of, map_figures, room_shares
 from deepcs.analysis.room_figures import draw_rooms, draw_ways_out, explored, way_out
 from deepcs.analysis.style import HEAT
-from deepcs.curiosity.grid import Tile
+from deepcs.curiosity.tiles import Tile
 from deepcs.film import pyramid
 from deepcs.runs.config import RunConfig
 

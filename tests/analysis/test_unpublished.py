@@ -17,7 +17,7 @@ from deepcs.analysis.report import make_report
 from deepcs.analysis.result_tables import games_table, scores_table
 from deepcs.curiosity import games
 from deepcs.curiosity.game import Game, Screen, at
-from deepcs.curiosity.grid import Bounds
+from deepcs.curiosity.tiles import Bounds
 from deepcs.runs.train import train
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.study import read_study

@@ -247,10 +247,15 @@ def test_tutankham_shows_15_units_above_and_19_below_the_player() -> None:
     assert first_column.tolist() == [0] * 36 + [255] * 48
 
 
-@pytest.mark.parametrize("tile", [0, -16])
-def test_a_tile_below_one_unit_is_refused(tile: int) -> None:
-    with pytest.raises(ValueError, match=f"^Got a tile size of {tile}; .*from 1 up\\.$"):
+@pytest.mark.parametrize("tile", [0, -16, float("nan"), (1, 0), (), "8", True])
+def test_a_tile_without_a_size_is_refused(tile: Any) -> None:
+    with pytest.raises(ValueError, match=r"^Got a tile size of .*; give .* above 0, .*\.$"):
         CuriosityGrid(SMALL, tile=tile)
+
+
+def test_tiles_that_would_fill_the_memory_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^Got bounds of 1.0x1.0 .*; give larger tiles\.$"):
+        CuriosityGrid(Bounds(0.0, 0.0, 1.0, 1.0), tile=1e-6)
 
 
 def test_an_unknown_lifetime_names_the_three() -> None:
@@ -265,9 +270,9 @@ def test_empty_bounds_are_refused() -> None:
         Bounds(0, 0, 0, 5)
 
 
-@pytest.mark.parametrize("width", [9.5, float("nan"), "9"])
-def test_bounds_of_fractions_are_refused(width: object) -> None:
-    with pytest.raises(ValueError, match=r"^Got bounds \(0, 0, .*; give .* whole raw units\.$"):
+@pytest.mark.parametrize("width", [float("inf"), float("nan"), "9"])
+def test_bounds_that_are_no_numbers_are_refused(width: object) -> None:
+    with pytest.raises(ValueError, match=r"^Got bounds \(0, 0, .*; give .* finite numbers .*\.$"):
         Bounds(0, 0, width, 5)  # type: ignore[arg-type]
 
 
@@ -298,6 +303,59 @@ def test_coordinates_may_be_numpy_numbers_and_stay_json(kind: type[np.integer[An
     assert json.loads(json.dumps(snapshot))["here"] == [[2], 6, 0]
 
 
-def test_coordinates_between_units_are_refused() -> None:
-    with pytest.raises(TypeError, match="float"):
-        CuriosityGrid(Bounds(0, 0, 9, 9)).visit(Position(1.5, 2))  # type: ignore[arg-type]
+def test_coordinates_between_whole_units_fall_into_the_tile_around_them() -> None:
+    grid = CuriosityGrid(Bounds(0, 0, 9, 9), tile=2)
+    assert grid.tile_of(Position(1.99, 8.5)) == (4, 0)
+    assert grid.tile_of(Position(-0.5, 9.5)) == (4, 0)  # clamped
+
+
+def test_mountain_car_has_tiles_of_its_own_units_on_each_axis() -> None:
+    grid = CuriosityGrid(Bounds(-1.2, -0.07, 1.8, 0.14), tile=(0.1, 0.01), clamp=False)
+    assert (grid.columns, grid.rows) == (18, 14)
+    assert grid.tile_of(Position(-1.2, -0.07)) == (0, 0)
+    assert grid.tile_of(Position(-0.55, 0.001)) == (7, 6)
+    assert grid.tile_of(Position(0.6, 0.07)) == (13, 17)  # the far edges are inside
+    with pytest.raises(ValueError, match=r"outside the grid, which covers x -1\.2\.\.0\.6"):
+        grid.tile_of(Position(0.61, 0.0))
+
+
+def test_multiples_of_a_tile_size_are_in_tiles_of_their_own_despite_rounding() -> None:
+    grid = CuriosityGrid(Bounds(0.0, 0.0, 1.1, 1.1), tile=0.1)
+    assert (grid.columns, grid.rows) == (11, 11)
+    assert [grid.tile_of(Position(k / 10, 0.0))[1] for k in range(11)] == [*range(11)]
+
+
+def test_a_grid_of_fractions_comes_back_from_its_snapshot() -> None:
+    def make() -> CuriosityGrid:
+        return CuriosityGrid(Bounds(-1.2, -0.07, 1.8, 0.14), tile=(0.1, 0.01))
+
+    grid, other = make(), make()
+    for x in (-1.0, -0.5, 0.3):
+        grid.visit(Position(x, 0.0))
+    snapshot = grid.snapshot()
+    assert json.loads(json.dumps(snapshot["settings"])) == snapshot["settings"]
+    other.restore(snapshot)
+    assert (other.tiles, other.here) == (3, grid.here)
+    np.testing.assert_array_equal(other.plane(()), grid.plane(()))
+
+
+def test_the_plane_of_a_grid_of_fractions_shows_every_tile() -> None:
+    grid = CuriosityGrid(Bounds(-1.2, -0.07, 1.8, 0.14), tile=(0.1, 0.01))
+    grid.visit(Position(0.6, -0.07))
+    plane = grid.plane((), (14, 18)) // 255
+    assert plane[0].tolist() == [0] * 17 + [1]
+    assert plane.sum() == 1
+
+
+def test_where_tiles_are_smaller_than_pixels_any_of_them_lights_its_pixel() -> None:
+    for cell in range(25):
+        grid = CuriosityGrid(Bounds(0, 0, 25, 25), tile=1)
+        grid.visit(Position(cell, 24 - cell))
+        assert np.count_nonzero(grid.plane((), (7, 7))) == 1
+        assert np.count_nonzero(grid.plane((), (2, 1))) == 1
+
+
+def test_a_narrow_last_tile_is_not_lost() -> None:
+    grid = CuriosityGrid(Bounds(0, 0, 153, 10), tile=2)  # the 77th column is one unit wide
+    grid.visit(Position(152, 0))
+    assert grid.plane(())[0, -1] == 255

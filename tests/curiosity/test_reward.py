@@ -60,12 +60,32 @@ def test_the_learners_reward_never_leaves_minus_one_to_one(
     assert -1 <= mixed(game, intrinsic, weight) <= 1
 
 
-@pytest.mark.parametrize("weight", [-0.1, 1.5, float("nan"), "half", None])
+@pytest.mark.parametrize(
+    "weight", [-0.1, 1.5, float("nan"), "half", None, True, "sum:", "sum:-1", "sum:1e999"]
+)
 def test_a_weight_out_of_range_is_refused(weight: object) -> None:
-    with pytest.raises(ValueError, match=r"^Got reward weight .*; give β from 0 .* or 'equal'\.$"):
+    with pytest.raises(
+        ValueError, match=r"^Got reward weight .*; give β from 0 .* 'equal', or .*\.$"
+    ):
         check_weight(weight)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="reward weight"):
         mix_rewards(np.zeros(2), np.zeros(2), weight)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("weight", "c"), [("sum", 1.0), ("sum:0.5", 0.5), ("sum:20", 20.0)])
+@pytest.mark.parametrize(("game", "intrinsic"), [(1, 1), (1, 0), (-16.3, 1), (20, 0)])
+def test_a_sum_is_not_clipped(weight: str, c: float, game: float, intrinsic: float) -> None:
+    assert mixed(game, intrinsic, weight) == game + c * intrinsic
+    assert mixed(game, intrinsic, weight, paid=False) == game
+
+
+def test_a_sum_has_one_spelling() -> None:
+    assert [check_weight(w) for w in ("sum", "sum:1.0", "sum:0.50")] == [
+        "sum:1",
+        "sum:1",
+        "sum:0.5",
+    ]
+    assert check_weight("sum:1e-3") == "sum:0.001"
 
 
 @pytest.mark.parametrize("weight", [np.float32(0.5), np.int64(1), 0, 0.25, "equal"])

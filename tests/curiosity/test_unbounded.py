@@ -61,6 +61,15 @@ def test_tiles_out_of_view_and_of_other_rooms_are_not_on_the_plane() -> None:
     assert (grid.plane((1,), (VIEW, VIEW)) > 0).sum() == 1
 
 
-def test_a_tile_below_one_unit_is_refused() -> None:
+def test_a_small_plane_lights_a_pixel_for_any_tile_in_it() -> None:
+    for x in range(1, VIEW // 2 + 1):
+        grid = UnboundedGrid(tile=0.5)
+        grid.visit(Position(x / 2, 0.0))
+        grid.visit(Position(0.0, 0.0))
+        assert (grid.plane((), (1, VIEW)) > 0).sum() == 2
+        assert 1 <= (grid.plane((), (7, 7)) > 0).sum() <= 2
+
+
+def test_a_tile_without_a_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^Got a tile size of 0; "):
         UnboundedGrid(tile=0)

@@ -44,7 +44,8 @@ def test_a_pool_does_what_its_actors_would_do_alone():
         observations, rewards, _, truncated, infos = envs.step(row)
         for i, actor in enumerate(alone):
             observation, reward, _, cut, info = actor.step(row[i])
-            assert (reward, cut) == (rewards[i], truncated[i])
+            assert (reward, cut) == (infos["game_reward"][i], truncated[i])
+            assert rewards[i] == min(reward + info["intrinsic"], 1)  # equal, in Freeway
             assert info["intrinsic"] == infos["intrinsic"][i]
             if cut:
                 ends += 1
@@ -221,7 +222,16 @@ def test_an_environment_of_ones_own_is_found_by_module_and_factory(tmp_path):
         (lambda: deepcs.make_vec("Freeway", num_envs=0), "at least one actor"),
         (lambda: deepcs.make_vec("Freeway", workers=-1), "-1 workers"),
         (lambda: deepcs.make_vec("Freeway", seed=-1), "Got seed -1"),
-        (lambda: deepcs.make_vec("Freeway", weight=0.5), "weight for Freeway; choose from proto"),
+        (lambda: deepcs.make_vec("Freeway", weight=1.5), "Got reward weight 1.5"),
+        (lambda: deepcs.make_vec("Freeway", wait=0.5), "wait for Freeway; choose from proto"),
+        (lambda: deepcs.make_vec(AtariActor, mix=False), "Got mix beside a function"),
+        (lambda: deepcs.make_vec("MountainCar-v0"), r"'MountainCar-v0'; choose from Alien"),
+        (lambda: deepcs.make_vec("KeyHallway", max_frames=9), "max_frames 9 for KeyHallway"),
+        (lambda: deepcs.make_vec("KeyHallway", grid="stacked"), "KeyHallway takes plane or none"),
+        (
+            lambda: deepcs.make_vec("own_envs:counting", protocol="machado"),
+            "protocol 'machado' for own_envs:counting, which is not an Atari game",
+        ),
         (
             lambda: deepcs.make_vec("Freeway", protocol="x"),
             "paper, baselines, machado",

@@ -168,9 +168,10 @@ def test_graded_rewards_pay_for_coming_back():
     assert paid == pytest.approx([1, 0.5**0.5, 0.5**0.5])
 
 
-def test_fractions_are_floored_into_whole_units():
+def test_fractions_stay_as_they_are_and_fall_into_whole_tiles():
     env = CuriosityWrapper(gymnasium.make("CartPole-v1"), locate=lambda *_: Position(-0.5, 2.7))
-    assert env.reset(seed=0)[1]["position"] == (-1, 2, ())
+    assert env.reset(seed=0)[1]["position"] == (-0.5, 2.7, ())
+    assert env.explorer.grid.here == ((), 2, -1)
 
 
 @pytest.mark.parametrize(
@@ -286,15 +287,19 @@ def test_bad_inputs_are_refused_in_one_sentence():
             CuriosityWrapper(cart, locate=cart_place, **wrong)
     with pytest.raises(ValueError, match="already has a 'grid'"):
         CuriosityWrapper(four_rooms(), locate=minigrid_cell)
-    with pytest.raises(TypeError, match=r"locate returned \(1, 2\)"):
-        CuriosityWrapper(cart, locate=lambda *_: (1, 2)).reset()
+    for place in (7, "ab", (), {}):
+        with pytest.raises(TypeError, match=r"locate returned .*; return a deepcs.Position"):
+            CuriosityWrapper(cart, locate=lambda *_, place=place: place).reset()
     for place in (
         Position(1, 2, 3),
         Position(np.nan, 2),
         Position(np.inf, 2),
         Position(1, 2, (1.7,)),
+        Position("left", 2),
+        (1.0, np.nan),
+        np.array([np.inf, 0.0]),
     ):
-        with pytest.raises(ValueError, match=r"locate returned Position.*; give finite numbers"):
+        with pytest.raises(ValueError, match=r"^locate returned .*; give finite numbers"):
             CuriosityWrapper(cart, locate=lambda *_, place=place: place).reset()
     small = {"bounds": Bounds(0, 0, 2, 2), "locate": lambda *_: Position(5, 5)}
     assert CuriosityWrapper(cart, **small).reset()[1]["tiles"] == 1

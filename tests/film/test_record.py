@@ -13,7 +13,7 @@ import pytest
 
 from deepcs.agents.a2c import A2CSettings
 from deepcs.curiosity.games import game
-from deepcs.curiosity.grid import Position
+from deepcs.curiosity.tiles import Position
 from deepcs.envs.make import make_actor
 from deepcs.film import pyramid
 from deepcs.film.overlay import Box, draw_grid_over, tile_box

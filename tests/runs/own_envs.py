@@ -13,7 +13,10 @@ GAME = 7  # steps
 
 
 class Counting(gymnasium.Env[np.ndarray, int]):
-    """Shows how many steps of the game are played; pays action 1. It cannot be frozen."""
+    """Shows how many steps of the game are played; pays action 1. It cannot be frozen.
+
+    Its intrinsic reward is one of its own.
+    """
 
     def __init__(self, poisoned_after: int | None = None) -> None:
         self.observation_space = gymnasium.spaces.Box(0, 10, (3,), np.float32)
@@ -30,7 +33,7 @@ class Counting(gymnasium.Env[np.ndarray, int]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
         self.played = 0
-        return self._observe(), {}
+        return self._observe(), {"intrinsic": 0.0}
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         self.played += 1
@@ -38,7 +41,8 @@ class Counting(gymnasium.Env[np.ndarray, int]):
         observation = self._observe()
         if self.poisoned_after is not None and self.all_played > self.poisoned_after:
             observation[:] = np.nan
-        return observation, float(action), self.played == GAME, False, {}
+        info = {"intrinsic": float(self.played == 1)}
+        return observation, float(action), self.played == GAME, False, info
 
 
 class Freezable(Counting):

@@ -28,7 +28,7 @@ def untrained(folder: Path, world: str, **settings: Any) -> TrainedAgent:
 
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory: pytest.TempPathFactory) -> TrainedAgent:
-    return untrained(tmp_path_factory.mktemp("cart"), "own_envs:cart_pole")
+    return untrained(tmp_path_factory.mktemp("cart"), "own_envs:cart_pole", treatment="plain")
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,8 @@ from deepcs.agents.networks import ActorCritic, NetworkPlan, plan_network, sampl
 from deepcs.agents.rollout import FinishedGame
 from deepcs.agents.shards import Part, ShardGroup, edges, size_in_bytes, vector_layout
 from deepcs.agents.training import Training
-from deepcs.curiosity.grid import Tile
+from deepcs.curiosity.hiding import Seen
+from deepcs.curiosity.tiles import Tile
 from deepcs.envs.make import spaces_of
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
@@ -164,6 +165,10 @@ class Replicas:
 
     def take_visits(self) -> Counter[Tile]:
         return sum(self._each("take_visits"), Counter())
+
+    def rewards_seen(self) -> list[Seen]:
+        """What the first steps since the start had of R and I, in each shard."""
+        return [seen for group in self._each("rewards_seen") for seen in group]
 
     def _each(self, verb: str, *args: Any) -> list[Any]:
         """Do a verb of ShardGroup in every process at once; this one's result first."""

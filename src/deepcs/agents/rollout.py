@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from deepcs.agents.networks import ActorCritic, Observations, as_tensors
-from deepcs.curiosity.reward import Weight, mix_rewards, separate_rewards
+from deepcs.curiosity.hiding import MixWatch
+from deepcs.curiosity.reward import Weight, clips_apart, is_apart, mix_rewards, separate_rewards
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import GameRecord
 from deepcs.system.snapshot import Snapshot
@@ -71,8 +72,8 @@ class Rollout:
 class RewardRules:
     """How rewards become returns."""
 
-    weight: Weight | None
-    """None: R and I are not mixed, the learner has a value for each"""
+    weight: Weight
+    """of the mix; or that they stay apart, where the learner has a value for each"""
     paid: bool
     """the learner gets the intrinsic reward"""
     life_ends_return: bool
@@ -83,7 +84,7 @@ class RewardRules:
     @property
     def streams(self) -> int:
         """Rewards that the learner gets in a step, each with a value of its own."""
-        return 2 if self.paid and self.weight is None else 1
+        return 2 if self.paid and is_apart(self.weight) else 1
 
 
 class Actors:
@@ -100,6 +101,7 @@ class Actors:
         self._game_rewards = np.zeros(shape)
         self._intrinsic = np.zeros(shape)
         self._ends = np.zeros(shape, np.bool_)
+        self.watch = MixWatch(rules.weight, paid=rules.paid)
         self._see(pool.reset()[0])
 
     def play(self, act: Act, network: ActorCritic) -> Rollout:
@@ -122,10 +124,11 @@ class Actors:
             if rules.life_ends_return:
                 self._ends[t] |= infos["life_lost"]
         both = self._game_rewards, self._intrinsic
-        if rules.weight is None:
-            paid = separate_rewards(*both, paid=rules.paid)
+        if is_apart(rules.weight):
+            paid = separate_rewards(*both, clip=clips_apart(rules.weight), paid=rules.paid)
         else:
             paid = mix_rewards(*both, rules.weight, paid=rules.paid)
+            self.watch.look(*both, paid)
         return Rollout(
             self._on_device(self._actions),
             self._on_device(paid.astype(np.float32)),

@@ -20,7 +20,8 @@ from deepcs.agents.agent import Exchange, Moment, Shard, Vector
 from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.rollout import Actors, FinishedGame
 from deepcs.agents.training import Training
-from deepcs.curiosity.grid import Tile
+from deepcs.curiosity.hiding import Seen
+from deepcs.curiosity.tiles import Tile
 from deepcs.envs.make import make_vec
 from deepcs.system.snapshot import Snapshot
 
@@ -102,6 +103,7 @@ class LiveShard:
             workers=pool_workers,
             first_actor=numbers.start,
             copy=False,
+            mix=False,
             **training.actor_settings,
         )
         agent = training.agent_type
@@ -197,6 +199,9 @@ class ShardGroup:
 
     def take_visits(self) -> Counter[Tile]:
         return sum((shard.actors.pool.take_visits() for shard in self.shards), Counter())
+
+    def rewards_seen(self) -> list[Seen]:
+        return [shard.actors.watch.seen for shard in self.shards]
 
     def freezable(self) -> bool:
         return all(shard.actors.pool.freezable for shard in self.shards)

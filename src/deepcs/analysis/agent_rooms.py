@@ -21,7 +21,7 @@ from deepcs.analysis.room_figures import NEVER, draw_boxes, explored, way_out
 from deepcs.analysis.scores import final_score
 from deepcs.analysis.style import FAINT, INK, legend_above, new_figure, styled
 from deepcs.analysis.tables import Cell, Column, Table, words
-from deepcs.curiosity.grid import Room
+from deepcs.curiosity.tiles import Room
 from deepcs.film import pyramid
 
 WEST, BEST = "An agent that goes west", "The best agent"

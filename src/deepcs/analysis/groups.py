@@ -17,7 +17,7 @@ import numpy as np
 from deepcs.analysis.scores import final_score
 from deepcs.analysis.statistics import POINTS, align, step_grid
 from deepcs.analysis.style import Look, file_name, look
-from deepcs.curiosity.grid import Room, Tile
+from deepcs.curiosity.tiles import Room, Tile
 from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder
@@ -125,11 +125,14 @@ def named(group: Group) -> str:
 def common_grid(groups: Sequence[Group]) -> np.ndarray:
     """Steps at which groups are compared: no more of them than the runs have logged rows.
 
-    Finer than the log, equal neighbours would be tested twice.
+    Finer than the log, equal neighbours would be tested twice. Runs with few rows are compared
+    where they were logged, so that no row is lost between the steps of an even grid.
     """
-    runs = [run for group in groups for run in group.runs]
+    longest = max((run for group in groups for run in group.runs), key=lambda run: len(run.steps))
     last = max(group.config.steps for group in groups)
-    return step_grid(last, min(POINTS, last, max(len(run.steps) for run in runs)))
+    if len(longest.steps) <= POINTS and longest.last_step >= last:
+        return longest.steps.astype(np.int64)
+    return step_grid(last, min(POINTS, last, len(longest.steps)))
 
 
 @dataclass(frozen=True)

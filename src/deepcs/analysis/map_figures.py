@@ -19,7 +19,7 @@ from deepcs.analysis.room_figures import draw_rooms, draw_ways_out
 from deepcs.analysis.style import HEAT, WIDTH, file_name, new_figure, spaced, styled
 from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.games import known_game
-from deepcs.curiosity.grid import Room, Tile
+from deepcs.curiosity.tiles import Room, Tile
 from deepcs.film import pyramid
 from deepcs.runs.logs import room_text
 

@@ -18,7 +18,8 @@ from deepcs.analysis.style import WIDTH, file_name, new_figure, spaced, styled
 from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.games import known_game
-from deepcs.curiosity.grid import CuriosityGrid, Tile
+from deepcs.curiosity.grid import CuriosityGrid
+from deepcs.curiosity.tiles import Tile
 from deepcs.envs.seats import Env
 from deepcs.film.overlay import draw_grid_over
 from deepcs.film.panels import enlarge_game, is_broad

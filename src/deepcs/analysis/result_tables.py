@@ -24,7 +24,6 @@ from deepcs.analysis.tables import (
     words,
 )
 from deepcs.curiosity.games import known_game
-from deepcs.curiosity.reward import Weight
 
 BOOTSTRAP_SEED = 0
 
@@ -127,10 +126,6 @@ def middle_mean(scores: np.ndarray) -> float:
     return float(np.sort(scores)[cut : len(scores) - cut].mean())
 
 
-def _weight(weight: Weight | None) -> str:
-    return "none" if weight is None else str(weight)
-
-
 def games_table(results: Results) -> Iterator[Table]:
     """Where the player stands in RAM, tiles, rooms and weights of the study's games."""
     rows: list[list[Cell]] = []
@@ -138,7 +133,7 @@ def games_table(results: Results) -> Iterator[Table]:
     for world, facts in games.items():
         groups = [group for group in results.groups if group.world == world]
         tiles = sorted({group.config.tile or facts.tile for group in groups})
-        weights = sorted({_weight(group.config.weight) for group in groups})
+        weights = sorted({str(group.config.weight) for group in groups})
         extra = "+n" if facts.place else ""
         rows.append(
             [

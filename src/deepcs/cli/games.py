@@ -16,6 +16,7 @@ from deepcs.cli.grid_drawing import draw_grid
 from deepcs.cli.main import WIDTH
 from deepcs.curiosity.game import Game, one_room
 from deepcs.curiosity.games import game, game_named, games
+from deepcs.curiosity.reward import intrinsic_scale
 from deepcs.curiosity.twelve import TWELVE
 
 ADDED = "*"  # marks a game that is not the paper's
@@ -177,6 +178,8 @@ def _docstring(function: object) -> str:
 def _weight(facts: Game) -> str:
     if facts.weight == "equal":
         return "equal: clip(R + I)"
+    if isinstance(facts.weight, str):
+        return f"{facts.weight}: R + {intrinsic_scale(facts.weight):g}·I, unclipped"
     return f"β = {facts.weight}: {facts.weight}·R + {1 - facts.weight:g}·I"
 
 

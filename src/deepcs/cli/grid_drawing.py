@@ -8,7 +8,7 @@ import numpy as np
 from rich.text import Text
 
 from deepcs.curiosity.game import Game
-from deepcs.curiosity.grid import Position
+from deepcs.curiosity.tiles import Position
 
 WIDTH = 84  # characters across at most
 HEIGHT = 52  # half lines at most: one character shows two, as block characters are half filled
@@ -22,8 +22,8 @@ def draw_grid(game: Game) -> Text:
     """The grid of one room, in at most WIDTH + 12 columns and HEIGHT / 2 + 5 lines."""
     grid, bounds = game.grid(), game.bounds
     across, down = _tile_size(game)
-    column_edges = _edges(bounds.width, grid.tile, across)
-    row_edges = _edges(bounds.height, grid.tile, down)
+    column_edges = _edges(int(bounds.width), game.tile, across)
+    row_edges = _edges(int(bounds.height), game.tile, down)
 
     # half lines x characters, row 0 the smallest raw y
     tiles = np.add.outer(np.arange(grid.rows), np.arange(grid.columns)) % 2
@@ -35,7 +35,7 @@ def draw_grid(game: Game) -> Text:
         row_edges = [row_edges[-1] - edge for edge in row_edges]
 
     labels = {  # a tile's smallest raw y, at its edge; and the largest of all
-        (row_edges[row] - grid.y_up) // 2: bounds.y + row * grid.tile for row in range(grid.rows)
+        (row_edges[row] - grid.y_up) // 2: bounds.y + row * game.tile for row in range(grid.rows)
     }
     labels[(row_edges[-1] - (not grid.y_up)) // 2] = bounds.y + bounds.height - 1
     lines = [_line(picture, line) for line in range((len(picture) + 1) // 2)]
@@ -58,7 +58,7 @@ def _tile_size(game: Game) -> tuple[int, int]:
     """Characters across and half lines down of a whole tile, near the screen's proportions."""
     grid, bounds, screen = game.grid(), game.bounds, game.screen
     across, down = abs(screen.x_scale), abs(screen.y_scale)
-    zoom = min(WIDTH / (bounds.width * across), HEIGHT / (bounds.height * down)) * grid.tile
+    zoom = min(WIDTH / (bounds.width * across), HEIGHT / (bounds.height * down)) * game.tile
     coarsest = min(COARSEST, WIDTH // grid.columns)
     return max(int(zoom * across), coarsest), int(zoom * down) // 2 * 2
 

@@ -126,7 +126,7 @@ class Evaluate:
     step: int | None = None
     """checkpoint to play; None: the newest"""
     csv: Path | None = None
-    """file for a row per game; by default evaluation.csv in the current folder"""
+    """file for a row per game; by default RUN-evaluation.csv in the current folder"""
     workers: int | None = None
     """processes that emulate; None: one per core"""
     allow_code: bool = False
@@ -171,7 +171,7 @@ def evaluation_table(agent: TrainedAgent, result: Evaluation) -> Table:
 
 @dataclass(frozen=True)
 class Record:
-    """Film a game: the screen with the curiosity grid over it, and what the network sees."""
+    """Film a game: its screen, the curiosity grid if the network sees it, and the score."""
 
     path: RunPath
     out: Path | None = None

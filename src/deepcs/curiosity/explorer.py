@@ -7,14 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from deepcs.curiosity.grid import (
-    Curiosity,
-    Position,
-    Room,
-    Tile,
-    tile_from_json,
-    tile_to_json,
-)
+from deepcs.curiosity.grid import Curiosity
+from deepcs.curiosity.tiles import Position, Room, Tile, tile_from_json, tile_to_json
 from deepcs.system.snapshot import Snapshot, all_or_nothing, check_same, check_snapshot
 
 STATE = ("grid", "position", "intrinsic", "room", "window_y", "visits", "game_tiles")
@@ -87,7 +81,7 @@ class Explorer:
         new = grid.visit(position)
         if self.window is not None and position.y != self._window_y:
             self._plane = None
-            self._window_y = position.y
+            self._window_y = int(position.y)
         here = grid.here
         assert here is not None
         if here is before:

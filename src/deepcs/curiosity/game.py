@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from deepcs.curiosity.grid import Bounds, CuriosityGrid, Lifetime, Position, Room, check_tile
+from deepcs.curiosity.grid import CuriosityGrid, Lifetime
 from deepcs.curiosity.reward import Weight, check_weight
+from deepcs.curiosity.tiles import Bounds, Position, Room, TileSize, check_whole_tile
 from deepcs.system.snapshot import Snapshot, all_or_nothing, check_snapshot
 
 Ram = Sequence[int]  # 128 bytes: bytes, a list, or a uint8 array
@@ -134,7 +135,11 @@ class Game:
                 f"Got {self.name} without x, y and place; give at least one, as there is no grid "
                 "without a position."
             )
-        check_tile(self.tile)
+        check_whole_tile(self.tile)
+        if not self.bounds.is_whole:
+            raise ValueError(
+                f"Got bounds {self.bounds} of {self.name}; give whole raw units, as RAM has them."
+            )
         check_weight(self.weight)
 
     @property
@@ -154,12 +159,12 @@ class Game:
         return Position(x, y, self.room(ram))
 
     def grid(
-        self, tile: int | None = None, lifetime: Lifetime = "game", *, clamp: bool = True
+        self, tile: TileSize | None = None, lifetime: Lifetime = "game", *, clamp: bool = True
     ) -> CuriosityGrid:
         """A fresh curiosity grid of this game."""
         return CuriosityGrid(
             self.bounds,
-            self.tile if tile is None else tile,
+            self.tile if tile is None else check_whole_tile(tile),
             lifetime=lifetime,
             y_up=self.screen.y_scale < 0,
             clamp=clamp,

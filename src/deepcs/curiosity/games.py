@@ -7,7 +7,6 @@ in a module.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 import warnings
@@ -17,6 +16,7 @@ from deepcs.curiosity.game import Game
 from deepcs.curiosity.twelve import TWELVE
 from deepcs.system.first import do_first
 from deepcs.system.importing import is_allowed, load_object
+from deepcs.system.spelling import the_nearest
 
 ENTRY_POINTS = "deepcs.games"
 
@@ -159,8 +159,7 @@ def game(name: str) -> Game:
         wanted = "module:NAME of a deepcs.Game"
         raise ValueError(f"Got {name!r}, which is {load_object(name, wanted)!r}; give {wanted}.")
     by_plain = {plain_name(known): known for known in games()}
-    nearest = by_plain[difflib.get_close_matches(plain_name(name), by_plain, 1, 0.0)[0]]
     raise ValueError(
-        f"Got game {name!r}, which is not known; the nearest is {nearest}: choose from "
-        f"{', '.join(games())}, or add it with deepcs.register_game."
+        f"Got game {name!r}, which is not known; {the_nearest(plain_name(name), by_plain)}choose "
+        f"from {', '.join(games())}, or add it with deepcs.register_game."
     )

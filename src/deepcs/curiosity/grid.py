@@ -1,20 +1,33 @@
 """The curiosity grid: which tiles this life has touched.
 
-The world of a game is cut into square tiles, one grid per room. Touching a tile for the first
-time in a life is new; a new life makes every tile new again. The grid is also a picture, the
-plane that the network sees: a map of where the agent has been.
+The world of a game is cut into tiles, one grid per room. Touching a tile for the first time in a
+life is new; a new life makes every tile new again. The grid is also a picture, the plane that the
+network sees: a map of where the agent has been. How positions become tiles is in tiles.py.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-from dataclasses import astuple, dataclass
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 
-from deepcs.system.limits import TILE, check_whole
+from deepcs.curiosity.tiles import (
+    Bounds,
+    Position,
+    Room,
+    Tile,
+    TileSize,
+    count_tiles,
+    covers,
+    pixel_tiles,
+    pool_tiles,
+    sizes,
+    tile_from_json,
+    tile_index,
+    tile_size_to_json,
+    tile_to_json,
+)
 from deepcs.system.snapshot import (
     Snapshot,
     SnapshotError,
@@ -23,53 +36,9 @@ from deepcs.system.snapshot import (
     check_snapshot,
 )
 
-Room = tuple[int, ...]
-Tile = tuple[Room, int, int]  # room, row, column
 Lifetime = Literal["game", "life", "never"]
 LIFETIMES: tuple[Lifetime, ...] = get_args(Lifetime)
 TOUCHED = 255  # brightness of a touched tile in the plane; untouched is 0
-
-
-class Position(NamedTuple):
-    """Where the player stands: raw coordinates, and the room or level they belong to."""
-
-    x: int
-    y: int
-    room: Room = ()
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The rectangle of raw coordinates that a grid covers."""
-
-    x: int
-    """smallest x"""
-    y: int
-    """smallest y"""
-    width: int
-    """raw units across"""
-    height: int
-    """raw units down"""
-
-    def __post_init__(self) -> None:
-        numbers = astuple(self)
-        if not all(isinstance(number, (int, np.integer)) for number in numbers):
-            raise ValueError(
-                f"Got bounds {numbers}; give x, y, width and height in whole raw units."
-            )
-        if self.width < 1 or self.height < 1:
-            raise ValueError(
-                f"Got bounds of {self.width}x{self.height} units; "
-                "a grid needs a width and a height of at least 1."
-            )
-
-
-def check_tile(tile: int) -> int:
-    """Return the tile size if it is usable, else raise ValueError."""
-    whole: Any = tile
-    number = int(whole) if isinstance(whole, np.integer) else whole
-    check_whole("a tile size of {}", number, 1, TILE)
-    return tile
 
 
 def check_lifetime(lifetime: str) -> Lifetime:
@@ -78,16 +47,6 @@ def check_lifetime(lifetime: str) -> Lifetime:
         if lifetime == known:
             return known
     raise ValueError(f"Got lifetime {lifetime!r}; choose one of {', '.join(LIFETIMES)}.")
-
-
-def tile_to_json(tile: Tile) -> list[Any]:
-    room, row, column = tile
-    return [[int(part) for part in room], int(row), int(column)]
-
-
-def tile_from_json(saved: list[Any]) -> Tile:
-    room, row, column = saved
-    return tuple(room), int(row), int(column)
 
 
 class Curiosity(Protocol):
@@ -164,20 +123,24 @@ class CuriosityGrid(Lives):
     def __init__(
         self,
         bounds: Bounds,
-        tile: int = 16,
+        tile: TileSize = 16,
         *,
         lifetime: Lifetime = "game",
         y_up: bool = False,
         clamp: bool = True,
     ) -> None:
-        """`y_up`: raw y grows upward on the screen. `clamp`: pull outside positions to the edge."""
+        """`tile`: raw units across, or (across, down). `y_up`: raw y grows upward on the screen.
+
+        `clamp`: pull outside positions to the edge.
+        """
         self.bounds = bounds
-        self.tile = check_tile(tile)
+        self.tile = tile
+        self.sizes = sizes(tile)
+        """units across and down of a tile"""
         self.lifetime = check_lifetime(lifetime)
         self.y_up = y_up
         self.clamp = clamp
-        self.columns = math.ceil(bounds.width / tile)
-        self.rows = math.ceil(bounds.height / tile)
+        self.columns, self.rows = count_tiles(bounds, self.sizes)
         self._pixels: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         self.new_life()
 
@@ -204,19 +167,14 @@ class CuriosityGrid(Lives):
 
     def tile_of(self, position: Position) -> tuple[int, int]:
         """(row, column) of the position's tile, counted from the bounds' smallest y and x."""
-        x = operator.index(position.x) - self.bounds.x
-        y = operator.index(position.y) - self.bounds.y
-        if not (0 <= x < self.bounds.width and 0 <= y < self.bounds.height):
-            if not self.clamp:
-                raise ValueError(
-                    f"Position ({position.x}, {position.y}) is outside the grid, which covers "
-                    f"x {self.bounds.x}..{self.bounds.x + self.bounds.width - 1} and "
-                    f"y {self.bounds.y}..{self.bounds.y + self.bounds.height - 1}; "
-                    "widen the bounds or leave clamping on."
-                )
-            x = min(max(x, 0), self.bounds.width - 1)
-            y = min(max(y, 0), self.bounds.height - 1)
-        return y // self.tile, x // self.tile
+        if not self.clamp and not covers(self.bounds, position):
+            raise ValueError(
+                f"Position ({position.x}, {position.y}) is outside the grid, which covers "
+                f"{self.bounds.words}; widen the bounds or leave clamping on."
+            )
+        row = tile_index(position.y, self.bounds.y, self.sizes[1])
+        column = tile_index(position.x, self.bounds.x, self.sizes[0])
+        return min(max(row, 0), self.rows - 1), min(max(column, 0), self.columns - 1)
 
     def visit(self, position: Position) -> bool:
         """Touch the position's tile; True on its first touch in this life."""
@@ -247,34 +205,41 @@ class CuriosityGrid(Lives):
     ) -> np.ndarray:
         """The room's touched tiles as a picture: uint8 (height, width), 255 = touched.
 
-        Drawn in raw units, so that a partial last tile is narrow, then nearest neighbour; up in
-        the picture is up on the screen. `window`: first and last raw y shown (the part of a
-        scrolling level that is on the screen); outside the level nothing is touched.
+        Drawn in raw units, so that a partial last tile is narrow, then nearest neighbour; where
+        there are more tiles than pixels, a pixel lights if any tile in it was touched. Up in the
+        picture is up on the screen. `window`: first and last raw y shown (the part of a scrolling
+        level that is on the screen); outside the level nothing is touched.
         """
         counts = self._entries.get(room)
         if counts is None:
             return np.zeros(shape, np.uint8)
-        rows, columns = self._pixel_tiles(shape)
-        if window is not None:
-            first, last = window[0] - self.bounds.y, window[1] - self.bounds.y
-            units = first + np.arange(shape[0]) * (last - first + 1) // shape[0]
-            outside = (units < 0) | (units >= self.bounds.height)
-            rows = np.clip(units, 0, self.bounds.height - 1) // self.tile
-            if self.y_up:
-                rows, outside = rows[::-1], outside[::-1]
         touched = (counts > 0).astype(np.uint8) * np.uint8(TOUCHED)
-        plane = touched.take(columns, axis=1).take(rows, axis=0)
-        if window is not None:
-            plane[outside] = 0
-        return plane
+        rows, columns = self._pixel_tiles(shape)
+        plane = pool_tiles(touched, columns, axis=1)
+        if window is None:
+            plane = pool_tiles(plane, rows, axis=0)
+        else:
+            plane = self._scrolled(plane, shape[0], window)
+        return plane[::-1] if self.y_up else plane
+
+    def _scrolled(self, rows: np.ndarray, height: int, window: tuple[int, int]) -> np.ndarray:
+        """The part of the rows of tiles that a window shows, at a height in pixels."""
+        first, last = window[0] - self.bounds.y, window[1] - self.bounds.y
+        units = first + np.arange(height) * (last - first + 1) // height
+        outside = (units < 0) | (units >= self.bounds.height)
+        inside = np.clip(units, 0, self.bounds.height - 1) // self.sizes[1]
+        picture: np.ndarray = rows.take(inside.astype(np.int64), axis=0)
+        picture[outside] = 0
+        return picture
 
     def _pixel_tiles(self, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        """Which tile row each pixel row shows, and which tile column each pixel column."""
+        """The first tile row that each pixel row shows, and the first column of each column."""
         found = self._pixels.get(shape)
         if found is None:
-            rows = np.arange(shape[0]) * self.bounds.height // shape[0] // self.tile
-            columns = np.arange(shape[1]) * self.bounds.width // shape[1] // self.tile
-            found = self._pixels[shape] = (rows[::-1] if self.y_up else rows), columns
+            found = self._pixels[shape] = (
+                pixel_tiles(shape[0], self.bounds.height, self.sizes[1], self.rows),
+                pixel_tiles(shape[1], self.bounds.width, self.sizes[0], self.columns),
+            )
         return found
 
     def snapshot(self) -> Snapshot:
@@ -292,8 +257,8 @@ class CuriosityGrid(Lives):
 
     def _settings(self) -> Snapshot:
         return {
-            "bounds": [int(number) for number in astuple(self.bounds)],
-            "tile": int(self.tile),
+            "bounds": self.bounds.to_json(),
+            "tile": tile_size_to_json(self.tile),
             "lifetime": self.lifetime,
         }
 

@@ -2,33 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+import re
 
 import numpy as np
 
-Weight = float | Literal["equal"]
-"""β in [0, 1], the game reward's share; or `equal`, the paper's untuned case."""
+Weight = float | str
+"""β in [0, 1], the game reward's share; `equal`, the paper's untuned case; or `sum:c`: R + cI."""
 NUMBERS = int, float, np.integer, np.floating
+APART, APART_UNCLIPPED = "apart", "apart:unclipped"
+"""What stands in a weight's place for a learner with a value for R and one for I."""
+UNCLIPPED: Weight = "sum:1"
+"""The weight of worlds whose rewards are not Atari's: R + I, whatever their size."""
 
 
 def check_weight(weight: Weight) -> Weight:
-    """Return the weight if it can be used, else raise ValueError."""
-    if weight != "equal" and not (isinstance(weight, NUMBERS) and 0 <= weight <= 1):
-        raise ValueError(
-            f"Got reward weight {weight!r}; give β from 0 (intrinsic reward only) to 1 "
-            "(game reward only), or 'equal'."
-        )
-    return weight
+    """Return the weight in its one spelling if it can be used, else raise ValueError."""
+    if weight == "equal":
+        return weight
+    if isinstance(weight, str):
+        scale = intrinsic_scale(weight)
+        if scale is not None:
+            return f"sum:{scale!r}".removesuffix(".0")
+    elif isinstance(weight, NUMBERS) and not isinstance(weight, bool) and 0 <= weight <= 1:
+        return weight
+    raise ValueError(
+        f"Got reward weight {weight!r}; give β from 0 (intrinsic reward only) to 1 "
+        "(game reward only), 'equal', or 'sum' (R + I, unclipped; 'sum:0.5' is R + 0.5·I)."
+    )
+
+
+def intrinsic_scale(weight: Weight) -> float | None:
+    """c of an unclipped weight, `sum` or `sum:c`; None: it is of another kind."""
+    if not isinstance(weight, str):
+        return None
+    match = re.fullmatch(r"sum(?::(\d+\.?\d*(?:e[+-]?\d+)?))?", weight)
+    if match is None:
+        return None
+    scale = float(match[1] or 1)
+    return scale if math.isfinite(scale) else None
 
 
 def mix_rewards(
     game: np.ndarray, intrinsic: np.ndarray, weight: Weight, *, paid: bool = True
 ) -> np.ndarray:
-    """The learner's reward, any shape; R is clipped to [-1, 1] as in the paper.
+    """The learner's reward, any shape.
 
-    weight β: βR + (1−β)I. `equal`: clip(R + I). Where nothing intrinsic is paid: R, not βR, so
-    that a control trains on the same scale as plain A2C.
+    weight β: β·clip(R) + (1−β)·I. `equal`: clip(clip(R) + I). `sum:c`: R + c·I. clip is to
+    [−1, 1], as in the paper. Where nothing intrinsic is paid: clip(R), not β·clip(R), so that a
+    control trains on the same scale as plain A2C; with `sum:c`: R.
     """
+    scale = intrinsic_scale(weight)
+    if scale is not None:
+        plain = np.asarray(game, np.float64)
+        return plain + scale * intrinsic if paid else plain
     clipped: np.ndarray = np.clip(game, -1, 1)
     if not paid:
         return clipped
@@ -36,14 +63,31 @@ def mix_rewards(
     if weight == "equal":
         total: np.ndarray = np.clip(clipped + intrinsic, -1, 1)
     else:
-        total = weight * clipped + (1 - weight) * intrinsic
+        total = float(weight) * clipped + (1 - float(weight)) * intrinsic
     return total
 
 
-def separate_rewards(game: np.ndarray, intrinsic: np.ndarray, *, paid: bool = True) -> np.ndarray:
-    """Both rewards, (…, 2), for a learner with a value for each; R is clipped to [-1, 1].
+def separate_rewards(
+    game: np.ndarray, intrinsic: np.ndarray, *, clip: bool = True, paid: bool = True
+) -> np.ndarray:
+    """Both rewards, (…, 2), for a learner with a value for each; clip: R to [-1, 1].
 
     Where nothing intrinsic is paid: R alone, (…).
     """
-    clipped: np.ndarray = np.clip(game, -1, 1)
-    return np.stack((clipped, intrinsic), -1) if paid else clipped
+    first: np.ndarray = np.clip(game, -1, 1) if clip else np.asarray(game, np.float64)
+    return np.stack((first, intrinsic), -1) if paid else first
+
+
+def is_apart(weight: Weight) -> bool:
+    """Whether R and I are not mixed at all, but have a value each."""
+    return weight in (APART, APART_UNCLIPPED)
+
+
+def clips_apart(weight: Weight) -> bool:
+    """Whether R, kept apart, is clipped."""
+    return weight == APART
+
+
+def kept_apart(weight: Weight) -> Weight:
+    """What a world's weight is to a learner with two values: R is clipped if the mix clips it."""
+    return APART if intrinsic_scale(weight) is None else APART_UNCLIPPED

@@ -8,7 +8,7 @@ games and by writing to RAM and looking at the screen; where that contradicts th
 from __future__ import annotations
 
 from deepcs.curiosity.game import Difference, Game, Ram, Screen, at, byte
-from deepcs.curiosity.grid import Bounds, Room
+from deepcs.curiosity.tiles import Bounds, Room
 
 AMIDAR_PLAYER = 0xD7  # where the player stands in the table of seven sprites sorted by height
 AMIDAR_STATE = 0xD6  # low two bits: lives; next two: level modulo 4

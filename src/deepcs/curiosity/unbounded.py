@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
-from deepcs.curiosity.grid import (
-    TOUCHED,
-    Lifetime,
-    Lives,
+from deepcs.curiosity.grid import TOUCHED, Lifetime, Lives, check_lifetime
+from deepcs.curiosity.tiles import (
     Position,
     Room,
     Tile,
-    check_lifetime,
-    check_tile,
+    TileSize,
+    pixel_tiles,
+    pool_tiles,
+    sizes,
     tile_from_json,
+    tile_index,
+    tile_size_to_json,
     tile_to_json,
 )
 from deepcs.system.snapshot import Snapshot, all_or_nothing, check_same, check_snapshot
@@ -32,8 +32,12 @@ class UnboundedGrid(Lives):
 
     centred = True
 
-    def __init__(self, tile: int = 16, *, lifetime: Lifetime = "game", y_up: bool = False) -> None:
-        self.tile = check_tile(tile)
+    def __init__(
+        self, tile: TileSize = 16, *, lifetime: Lifetime = "game", y_up: bool = False
+    ) -> None:
+        """`tile`: raw units across, or (across, down). `y_up`: raw y grows upward."""
+        self.tile = tile
+        self._sizes = sizes(tile)
         self.lifetime = check_lifetime(lifetime)
         self.y_up = y_up
         self.new_life()
@@ -58,8 +62,8 @@ class UnboundedGrid(Lives):
 
     def visit(self, position: Position) -> bool:
         """Touch the position's tile; True on its first touch in this life."""
-        x, y = operator.index(position.x), operator.index(position.y)
-        here = (position.room, y // self.tile, x // self.tile)
+        row = tile_index(position.y, 0, self._sizes[1])
+        here = (position.room, row, tile_index(position.x, 0, self._sizes[0]))
         self._bonus_entries = 0
         if here == self.here:
             return False
@@ -86,10 +90,8 @@ class UnboundedGrid(Lives):
                     touched[y, x] = TOUCHED
         if self.y_up:
             touched = touched[::-1]
-        rows = np.arange(shape[0]) * VIEW // shape[0]
-        columns = np.arange(shape[1]) * VIEW // shape[1]
-        plane: np.ndarray = touched[rows[:, None], columns]
-        return plane
+        rows, columns = (pixel_tiles(pixels, VIEW, 1, VIEW) for pixels in shape)
+        return pool_tiles(pool_tiles(touched, columns, axis=1), rows, axis=0)
 
     def snapshot(self) -> Snapshot:
         """Everything this life has touched, as JSON values."""
@@ -102,7 +104,7 @@ class UnboundedGrid(Lives):
         }
 
     def _settings(self) -> Snapshot:
-        return {"tile": int(self.tile), "lifetime": self.lifetime}
+        return {"tile": tile_size_to_json(self.tile), "lifetime": self.lifetime}
 
     @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:

@@ -17,7 +17,8 @@ from ale_py import Action, ALEInterface, ALEState, LoggerMode
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.game import Game, Tracker
 from deepcs.curiosity.games import game as find
-from deepcs.curiosity.grid import Lifetime, Tile
+from deepcs.curiosity.grid import Lifetime
+from deepcs.curiosity.tiles import Tile
 from deepcs.envs.protocol import protocol as find_protocol
 from deepcs.envs.roms import rom_path
 from deepcs.envs.screen import NOTHING, PAIR, SCRATCH, SIZE, STACK, push_frame

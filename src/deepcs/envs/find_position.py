@@ -14,7 +14,7 @@ import numpy as np
 from ale_py import ALEState
 
 from deepcs.curiosity.game import RAM_BASE, Game, Screen, at, one_room
-from deepcs.curiosity.grid import Bounds
+from deepcs.curiosity.tiles import Bounds
 from deepcs.envs.experiments import Experiments, Journey
 from deepcs.envs.position_search import Candidate, Search, X, Y
 from deepcs.envs.roms import no_such_rom, rom_named

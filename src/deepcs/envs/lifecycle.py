@@ -1,4 +1,4 @@
-"""When games start, lives are lost and games end, as the curiosity wrapper must know it."""
+"""When games start, lives are lost and positions count, as the curiosity wrapper must know it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Env = gymnasium.Env[Any, Any]
 
 
 class Lifecycle:
-    """When games start, lives are lost and games end: in an environment we know nothing of."""
+    """When games start, lives are lost, positions count: in an environment we know nothing of."""
 
     def game_started(self, *, resetting: bool) -> bool:
         """Whether the reset() or step() just made started a game."""
@@ -24,9 +24,9 @@ class Lifecycle:
         """Whether a life was lost since this was last asked, and the game goes on."""
         return bool(info.get("life_lost", False))
 
-    def game_over(self, terminated: bool) -> bool:
-        """Whether the game itself has ended."""
-        return terminated
+    def position_counts(self) -> bool:
+        """Whether the position after a step can be trusted: also after the last of a game."""
+        return True
 
 
 class Emulator(Lifecycle):
@@ -70,6 +70,6 @@ class Emulator(Lifecycle):
         self._lives = self.ale.lives() if read is None else read(self.ram())
         return 0 < self._lives < before
 
-    def game_over(self, terminated: bool) -> bool:
-        over: bool = self.ale.game_over(with_truncation=False)
-        return over
+    def position_counts(self) -> bool:
+        # A game that is over leaves anything in its RAM.
+        return not self.ale.game_over(with_truncation=False)

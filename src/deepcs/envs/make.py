@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import find_game, games, is_name, plain_name
+from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight
+from deepcs.curiosity.tiles import check_whole_tile
 from deepcs.envs.atari import AtariActor
-from deepcs.envs.mazes import MAZES
+from deepcs.envs.layout import ChannelsFirst
+from deepcs.envs.mazes import MAZES, Maze
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.protocol import protocol as find_protocol
 from deepcs.envs.roms import check_known
@@ -22,6 +25,7 @@ from deepcs.envs.wrapper import CuriosityWrapper
 from deepcs.system import limits
 from deepcs.system.importing import load_object
 from deepcs.system.limits import check_whole
+from deepcs.system.spelling import the_nearest
 
 OWN = "module:factory of a function that returns a Gymnasium environment, or module:NAME of a Game"
 
@@ -38,10 +42,9 @@ def world_name(name: str) -> str:
     by_plain = {plain_name(each): each for each in known}
     if is_name(name) and plain_name(name) in by_plain:
         return by_plain[plain_name(name)]
-    nearest = by_plain[difflib.get_close_matches(plain_name(name), by_plain, 1, 0.0)[0]]
     raise ValueError(
-        f"Got world {name!r}; the nearest is {nearest}: choose from {', '.join(known)}, or give "
-        f"{OWN}."
+        f"Got world {name!r}; {the_nearest(plain_name(name), by_plain)}choose from "
+        f"{', '.join(known)}, or give {OWN}."
     )
 
 
@@ -54,13 +57,24 @@ def make_actor(world: str | Game, *, render_mode: str | None = None, **settings:
         return AtariActor(game, render_mode=render_mode, **settings)
     if ":" in name:
         return _make_own(name, render_mode, settings)
-    find_protocol(settings.pop("protocol", "paper"))  # what it says is Atari's; so are frames
-    settings.pop("max_frames", None)
+    check_not_ataris(name, settings)
     grid = settings.pop("grid", "plane")
-    if grid not in ("plane", "none"):
-        raise ValueError(f"Got grid {grid!r}; a maze takes plane or none.")
-    settings["tile"] = 1 if settings.get("tile") is None else settings["tile"]
+    settings["tile"] = 1 if settings.get("tile") is None else check_whole_tile(settings["tile"])
     return MAZES[name](grid=grid == "plane", render_mode=render_mode, **settings)
+
+
+def check_not_ataris(world: str, settings: dict[str, Any]) -> None:
+    """Take away, or refuse, the settings that only an Atari game can have."""
+    find_protocol(settings.get("protocol", "paper"))
+    for name, only in (("protocol", "paper"), ("max_frames", None)):
+        value = settings.pop(name, only)
+        if value != only:
+            raise ValueError(
+                f"Got {name} {value!r} for {world}, which is not an Atari game and cannot have it; "
+                "leave it out."
+            )
+    if settings.get("grid", "plane") not in ("plane", "none"):
+        raise ValueError(f"Got grid {settings['grid']!r}; {world} takes plane or none.")
 
 
 def spaces_of(world: str, **settings: Any) -> Spaces:
@@ -78,6 +92,7 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
         raise ValueError(f"Got {path!r}, which is {factory!r}; give {OWN}.")
     name = path.partition(":")[2]
     _check_settings(path, settings)
+    check_not_ataris(path, settings)
     defaults: dict[str, Any] = {"lifetime": "game", "tile": None, "graded": False}
     wanted = {key: settings.get(key, default) for key, default in defaults.items()}
     try:
@@ -107,17 +122,75 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
     env = factory(**given)
     if not isinstance(env, gymnasium.Env):
         raise ValueError(f"{path} returned {env!r}; give {OWN}.")
-    layer = env
-    while isinstance(layer, gymnasium.Wrapper):
-        if isinstance(layer, CuriosityWrapper):
-            layer.mix = False  # R and I leave a world apart; the learner mixes them
-            if layer.grid and not wanted["grid"]:
-                raise ValueError(
-                    f"{path} shows the grid, which this treatment does not; add an argument to the "
-                    f"factory and hand it to CuriosityWrapper: def {name}(grid=True)."
-                )
-        layer = layer.env
-    return env
+    for layer in curious_layers(env):
+        layer.mix = False  # R and I leave a world apart; the learner mixes them
+        if bool(layer.grid) != wanted["grid"]:
+            shows, does = ("shows", "does not") if layer.grid else ("hides", "shows")
+            raise ValueError(
+                f"{path} {shows} the grid, which this treatment {does}; add an argument to the "
+                f"factory and hand it to CuriosityWrapper: def {name}(grid=True)."
+            )
+    return with_channels_first(env)
+
+
+def curious_layers(env: Env) -> Iterator[CuriosityWrapper]:
+    """The CuriosityWrappers around an environment, outermost first."""
+    return (layer for layer in layers(env) if isinstance(layer, CuriosityWrapper))
+
+
+def layers(env: Env) -> Iterator[Env]:
+    """An environment and all that it wraps, outermost first."""
+    yield env
+    while isinstance(env, gymnasium.Wrapper):
+        env = env.env
+        yield env
+
+
+def with_channels_first(env: Env) -> Env:
+    """The environment with its images as networks take them, unless its factory saw to that."""
+    if any(isinstance(layer, ChannelsFirst) for layer in layers(env)):
+        return env
+    turned = ChannelsFirst(env, env.image_layout if isinstance(env, CuriosityWrapper) else None)
+    return turned if turned.changes else env
+
+
+@dataclass(frozen=True)
+class WorldFacts:
+    """What is to be known of a world before it is trained in."""
+
+    spaces: Spaces
+    weight: Weight
+    """its own, of the reward mix"""
+    is_curious: bool
+    """its infos have `intrinsic`"""
+
+
+def look_at(world: str | Game, **settings: Any) -> WorldFacts:
+    """Make an actor, ask it, and let it go; settings as in make_actor."""
+    env = make_actor(world, **settings)
+    try:
+        spaces = Spaces(env.observation_space, env.action_space)
+        return WorldFacts(spaces, _own_weight(env), _is_curious(env))
+    finally:
+        env.close()
+
+
+def _own_weight(env: Env) -> Weight:
+    inner = env.unwrapped
+    if isinstance(inner, AtariActor):
+        return inner.game.weight
+    if isinstance(inner, Maze):
+        return inner.weight
+    return next((layer.weight for layer in curious_layers(env)), UNCLIPPED)
+
+
+def _is_curious(env: Env) -> bool:
+    if env.has_wrapper_attr("explorer"):
+        return True
+    env.action_space.seed(0)
+    _, at_reset = env.reset(seed=0)
+    *_, after_step = env.step(env.action_space.sample())
+    return "intrinsic" in at_reset or "intrinsic" in after_step
 
 
 def _check_settings(world: str, settings: dict[str, Any]) -> None:
@@ -127,7 +200,7 @@ def _check_settings(world: str, settings: dict[str, Any]) -> None:
     if unknown:
         raise ValueError(
             f"Got settings {', '.join(unknown)} for {world}; choose from {', '.join(known)} "
-            "(rewards are mixed by the learner, and a factory of your own has its own settings)."
+            "(a factory of your own has its own settings)."
         )
 
 
@@ -139,11 +212,16 @@ def make_vec(
     workers: int | None = None,
     first_actor: int = 0,
     copy: bool = True,
+    mix: bool = True,
+    weight: Weight | None = None,
     **settings: Any,
 ) -> ActorPool:
     """A pool of actors in a world: a name, a Game, or a function that makes an environment.
 
-    settings: as in AtariActor. workers: processes; None: one per core, 0: none.
+    settings: as in AtariActor. workers: processes; None: one per core, 0: none. mix: rewards are R
+    and I mixed, as a learner wants them; False: R alone. weight: of the mix, as in mix_rewards;
+    None: the world's own. I and R alone are in the infos, as `intrinsic` and `game_reward`. What a
+    function makes pays what it pays: CuriosityWrapper has mix and weight of its own.
 
     >>> envs = make_vec("MontezumaRevenge", num_envs=2, workers=0)
     >>> observations, infos = envs.reset()
@@ -152,13 +230,24 @@ def make_vec(
     """
     check_whole("num_envs {}", num_envs, 1, limits.ACTORS)
     if callable(world):
-        if settings:
-            raise ValueError(f"Got {', '.join(settings)} beside a function; set them inside it.")
+        asked = [*settings, *(["weight"] if weight is not None else []), *([] if mix else ["mix"])]
+        if asked:
+            raise ValueError(f"Got {', '.join(asked)} beside a function; set them inside it.")
         factory = world
+        mix = False
     else:
         known = world if isinstance(world, Game) else find_game(world_name(world))
         # A worker gets the game itself: it may be known to this process alone.
         factory = functools.partial(make_actor, known or world, **settings)
+        if mix and weight is None:
+            weight = look_at(known or world, **settings).weight
+        elif weight is not None:
+            weight = check_weight(weight)
     return ActorPool(
-        [factory] * num_envs, seed=seed, workers=workers, first_actor=first_actor, copy=copy
+        [factory] * num_envs,
+        seed=seed,
+        workers=workers,
+        first_actor=first_actor,
+        copy=copy,
+        weight=weight if mix else None,
     )

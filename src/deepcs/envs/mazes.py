@@ -14,7 +14,9 @@ import gymnasium as gym
 import numpy as np
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.grid import Bounds, CuriosityGrid, Lifetime, Position, Tile
+from deepcs.curiosity.grid import CuriosityGrid, Lifetime
+from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
+from deepcs.curiosity.tiles import Bounds, Position, Tile
 from deepcs.envs.maze_map import Cell, MazeMap
 from deepcs.envs.maze_rendering import Scene, draw_scene
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
@@ -31,7 +33,8 @@ class Maze(gym.Env[Observation, np.int64]):
     unit vector (right, down) to the nearest other untouched tile by walking distance, zero if
     none is left; of equally near ones the first of left, right, up, down.
 
-    The reward is the game's, 1 when solved. Intrinsic reward, score and the like are in `info`.
+    The reward R is 1 when solved. `gymnasium.make("deepcs/…")` pays it mixed with the intrinsic
+    reward, clip(R + I), unless mix=False is given. Both alone, score and the like are in `info`.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012
@@ -52,13 +55,16 @@ class Maze(gym.Env[Observation, np.int64]):
         compass: bool = False,
         tile: int = 1,
         max_steps: int | None = None,
+        mix: bool = False,
+        weight: Weight = "equal",
         render_mode: str | None = None,
     ) -> None:
         """`grid`: show the touched tiles. `graded`: pay re-entries 1/√n. `tile`: cells across.
 
         `lifetime`: when tiles become new again (there are no lives: `life` is `game`).
         `compass`: show the way to the nearest untouched tile. `max_steps`: then the game is
-        truncated; None: the class's `time_limit`.
+        truncated; None: the class's `time_limit`. `mix`, `weight`: pay R and I mixed, as in
+        mix_rewards, instead of R alone.
         """
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"Got render_mode {render_mode!r}; choose None or 'rgb_array'.")
@@ -66,6 +72,7 @@ class Maze(gym.Env[Observation, np.int64]):
             raise ValueError(f"Got max_steps {max_steps}; give a number of steps from 1 up.")
         self.grid = grid
         self.compass = compass
+        self.mix, self.weight = mix, check_weight(weight)
         self.max_steps = self.time_limit if max_steps is None else max_steps
         self.render_mode = render_mode
         self.map = MazeMap(self.layout)
@@ -116,7 +123,7 @@ class Maze(gym.Env[Observation, np.int64]):
         super().reset(seed=seed)
         self._begin()
         self.explorer.start_game(self._positions[self._cell])
-        return self._observe(), self._info()
+        return self._observe(), self._info(0.0)
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Take one of the directions LEFT, RIGHT, UP, DOWN, or ACT where there is one."""
@@ -135,10 +142,15 @@ class Maze(gym.Env[Observation, np.int64]):
         reward = float(solved)
         self._score += reward
         self.explorer.step(None if solved else self._positions[self._cell])
-        return self._observe(), reward, solved, truncated, self._info()
+        info = self._info(reward)
+        if self.mix:
+            rewards = np.asarray(reward), np.asarray(info["intrinsic"])
+            reward = float(mix_rewards(*rewards, self.weight))
+        return self._observe(), reward, solved, truncated, info
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, game_reward: float) -> dict[str, Any]:
         info = self.explorer.info()
+        info["game_reward"] = game_reward
         info["life_lost"] = False
         info["score"] = self._score
         if self._over:

@@ -21,7 +21,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from deepcs.curiosity.grid import Tile
+from deepcs.curiosity.reward import Weight, mix_rewards
+from deepcs.curiosity.tiles import Tile
 from deepcs.envs.helping import HelpingArrays, Tickets, build_seats
 from deepcs.envs.seats import (
     Ended,
@@ -40,9 +41,9 @@ from deepcs.system.snapshot import Snapshot, SnapshotError, check_snapshot
 class ActorPool(VectorEnv[Any, Any, Any]):
     """Environments side by side, each starting its next game in the step in which one ends.
 
-    Infos hold, for every actor, arrays `intrinsic` and `life_lost` of the step taken, and `tiles`,
-    `rooms` and `score` of the game under way; where a game ended also `final_obs`, `final_info`
-    and `game`, its GameRecord.
+    Infos hold, for every actor, arrays `intrinsic`, `game_reward` and `life_lost` of the step
+    taken, and `tiles`, `rooms` and `score` of the game under way; where a game ended also
+    `final_obs`, `final_info` and `game`, its GameRecord.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
@@ -55,12 +56,14 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         workers: int | None = None,
         first_actor: int = 0,
         copy: bool = True,
+        weight: Weight | None = None,
     ) -> None:
         """Make the pool.
 
         seed: of the first reset without a seed. workers: processes; None: one per core, 0: none,
         the actors live here. first_actor: this pool's first actor's number, when it is a part of
-        a larger one. copy: return copies; False: arrays that the next step overwrites.
+        a larger one. copy: return copies; False: arrays that the next step overwrites. weight: of
+        R and I in the rewards, as in mix_rewards; None: rewards are the environments' own.
         """
         if not factories:
             raise ValueError("Got no environments; a pool needs at least one actor.")
@@ -80,6 +83,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.first_actor = first_actor
         self.seed = seed
+        self.weight = weight
         self._copy = copy
         self._stepping = False
         self._started = False
@@ -222,6 +226,8 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         arrays = self._arrays
         results = arrays.rewards, arrays.terminated, arrays.truncated
         rewards, terminated, truncated = (a.copy() if self._copy else a for a in results)
+        if self.weight is not None:
+            rewards = mix_rewards(rewards, arrays.intrinsic, self.weight)
         return self._observations(), rewards, terminated, truncated, self._infos(ended)
 
     def _wait_for_frames(self) -> None:
@@ -251,6 +257,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         arrays = self._arrays
         infos: dict[str, Any] = {
             "intrinsic": arrays.intrinsic,
+            "game_reward": arrays.game_rewards,
             "life_lost": arrays.life_lost,
             "tiles": arrays.tiles,
             "rooms": arrays.rooms,

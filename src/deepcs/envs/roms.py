@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from ale_py import roms
 from ale_py.registration import rom_id_to_name
 
 from deepcs.curiosity.games import game_named, is_name, plain_name
+from deepcs.system.spelling import the_nearest
 
 FOR_TWO = ("combat", "joust", "maze_craze", "warlords")  # the emulator exits when they are loaded
 
@@ -31,10 +31,10 @@ def rom_named(name: str) -> str | None:
 def no_such_rom(name: str) -> str:
     """What is wrong with a name that no game of ale-py's has."""
     by_plain = {plain_name(known): known for known in rom_names()}
-    nearest = by_plain[difflib.get_close_matches(plain_name(name), by_plain, 1, 0.0)[0]]
     return (
-        f"Got game {name!r}, which ale-py cannot play alone; the nearest of its {len(by_plain)} "
-        f"is {nearest}: name it as Gymnasium does."
+        f"Got game {name!r}, which ale-py cannot play alone; "
+        f"{the_nearest(plain_name(name), by_plain)}name one of its {len(by_plain)} as Gymnasium "
+        "does."
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
-from deepcs.curiosity.grid import Room, Tile
+from deepcs.curiosity.tiles import Room, Tile
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 
 Env = gymnasium.Env[Any, Any]
@@ -64,6 +64,7 @@ class PoolArrays:
         self.size = 0
         self.actions = self._array((seats, *action_shape(spaces.action)), spaces.action.dtype)
         self.rewards = self._array((seats,), np.float64)
+        self.game_rewards = self._array((seats,), np.float64)
         self.intrinsic = self._array((seats,), np.float64)
         self.terminated = self._array((seats,), np.bool_)
         self.truncated = self._array((seats,), np.bool_)
@@ -119,6 +120,7 @@ class Seat:
         self.env = env
         self.index = index
         self.arrays = arrays
+        self._shapes = {name: part.shape[1:] for name, part in arrays.observations.items()}
         self._attached = hasattr(env, "attach")
         if self._attached:
             # It writes where we would copy to.
@@ -129,7 +131,7 @@ class Seat:
 
     def reset(self, seed: int | None, options: dict[str, Any] | None) -> None:
         self._begin(*self.env.reset(seed=seed, options=options))
-        self.arrays.intrinsic[self.index] = 0.0
+        self.arrays.game_rewards[self.index] = self.arrays.intrinsic[self.index] = 0.0
         self.arrays.life_lost[self.index] = False
 
     def _begin(self, observation: Any, info: dict[str, Any]) -> None:
@@ -138,16 +140,23 @@ class Seat:
 
     def _write(self, observation: Any, info: dict[str, Any]) -> None:
         arrays, index = self.arrays, self.index
-        if self._attached:
-            pass
-        elif isinstance(observation, dict):
-            for name, part in observation.items():
-                arrays.observations[name][index] = part
-        else:
-            arrays.observations[""][index] = observation
+        if not self._attached:
+            self._keep(observation if isinstance(observation, dict) else {"": observation})
         arrays.tiles[index] = info.get("tiles", 0)
         arrays.rooms[index] = info.get("rooms", 0)
         arrays.scores[index] = self._score
+
+    def _keep(self, parts: dict[str, Any]) -> None:
+        """Write the parts of an observation; raises ValueError where they do not fit."""
+        given, wanted = {name: np.shape(part) for name, part in parts.items()}, self._shapes
+        if given != wanted:
+            raise ValueError(
+                f"{type(self.env.unwrapped).__name__} returned an observation of shape "
+                f"{given.get('', given)} where its observation_space has "
+                f"{wanted.get('', wanted)}; mend the environment."
+            )
+        for name, part in parts.items():
+            self.arrays.observations[name][self.index] = part
 
     def step(self) -> Ended | None:
         """Act; when the game ends, report it and start the next one in the same step."""
@@ -158,9 +167,11 @@ class Seat:
         observation, reward, terminated, truncated, info = self.env.step(action)
         intrinsic = info.get("intrinsic", 0.0)
         self._steps += 1
-        self._score += float(info.get("game_reward", reward))
+        game_reward = float(info.get("game_reward", reward))
+        self._score += game_reward
         self._intrinsic += intrinsic
         arrays.rewards[index] = reward
+        arrays.game_rewards[index] = game_reward
         arrays.intrinsic[index] = intrinsic
         arrays.life_lost[index] = info.get("life_lost", False)
         arrays.terminated[index] = terminated

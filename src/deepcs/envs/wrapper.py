@@ -6,58 +6,28 @@ tells where the player stands.
 
 from __future__ import annotations
 
-import math
-import operator
+import warnings
 from collections import Counter
-from collections.abc import Callable
-from typing import Any, Literal, SupportsFloat
+from typing import Any, SupportsFloat
 
 import gymnasium
 import numpy as np
 from ale_py import ALEInterface
-from gymnasium.spaces import Box, Dict
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.game import Game, Tracker
 from deepcs.curiosity.games import games
-from deepcs.curiosity.grid import Bounds, Curiosity, CuriosityGrid, Lifetime, Position, Tile
-from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
+from deepcs.curiosity.grid import Curiosity, CuriosityGrid, Lifetime
+from deepcs.curiosity.hiding import MixWatch, hidden
+from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight, mix_rewards
+from deepcs.curiosity.tiles import Bounds, Position, Tile, TileSize, check_tile
 from deepcs.curiosity.unbounded import UnboundedGrid
+from deepcs.envs.layout import Layout
 from deepcs.envs.lifecycle import Emulator, Env, Lifecycle
+from deepcs.envs.locating import HOW_TO_LOCATE, Locate, Locator
+from deepcs.envs.showing import GridShown, Showing
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
-
-Locate = Callable[[Env, Any, dict[str, Any]], Position | None]
-"""(wrapped environment, observation, info) -> where the player stands, None: off the board."""
-Layout = Literal["HW", "HWC", "CHW"]
-
-HOW_TO_LOCATE = (
-    "pass locate=f with f(env, observation, info) -> deepcs.Position or None, and "
-    "bounds=deepcs.Bounds(...) (without bounds the grid grows as needed)"
-)
-
-
-def image_layout(space: gymnasium.Space[Any]) -> Layout | None:
-    """How an image observation is laid out; None: not an image.
-
-    One of three dimensions is (channels, height, width) if its first is smaller than its last.
-    """
-    if not isinstance(space, Box) or space.dtype != np.uint8:
-        return None
-    if len(space.shape) == 2:
-        return "HW"
-    if len(space.shape) == 3:
-        return "CHW" if space.shape[0] < space.shape[2] else "HWC"
-    return None
-
-
-def add_channel(image: np.ndarray, plane: np.ndarray, layout: Layout) -> np.ndarray:
-    """The image with the plane as its last channel; HW becomes HWC."""
-    if layout == "CHW":
-        return np.concatenate((image, plane[None]))
-    if layout == "HW":
-        image = image[..., None]
-    return np.concatenate((image, plane[..., None]), axis=-1)
 
 
 class CuriosityWrapper(
@@ -69,6 +39,13 @@ class CuriosityWrapper(
     (height, width, channels) or (channels, height, width), at the image's size; a stack of grey
     frames is the last of these. Beside any other observation it is the key `grid` of a Dict,
     uint8 (1, height, width); an observation that is not a Dict is then under `observation`.
+
+    The reward is, as everywhere in deepcs but inside `deepcs train`, that of the learner, R and I
+    mixed; with mix=False it is R, as received. By weight it is R + c·I (`sum:c`), clip(clip(R) + I)
+    (`equal`) or β·clip(R) + (1 − β)·I (a number β); clip is to [−1, 1]. The default is the game's
+    own in a known game, `equal` in other ALE games, and `sum:1`, which is R + I, elsewhere.
+    `deepcs train` takes R and I apart and mixes them itself, by this weight unless --weight is
+    given; `mix` says nothing there.
 
     Every info has `intrinsic`, `position`, `room`, `tiles`, `rooms`, `life_lost` and
     `game_reward`, the reward as it was received; the last one of an episode has `rooms_visited`.
@@ -96,24 +73,26 @@ class CuriosityWrapper(
         bounds: Bounds | None = None,
         y_up: bool = False,
         clamp: bool = True,
-        tile: int | None = None,
+        tile: TileSize | None = None,
         lifetime: Lifetime = "game",
         graded: bool = False,
         mix: bool = True,
         weight: Weight | None = None,
-        grid: bool = True,
+        grid: GridShown = True,
         shape: tuple[int, int] = (84, 84),
+        layout: Layout | None = None,
     ) -> None:
         """Wrap the environment.
 
-        locate, bounds, y_up: where the player stands, in whole units of your own; the rectangle
-        they cover (None: any), and whether y grows upward. A known game brings its own.
+        locate, bounds, y_up: where the player stands, in units of your own, whole or not; the
+        rectangle they cover (None: any), and whether y grows upward. A known game brings its own.
         clamp: pull positions outside the bounds to the edge, instead of refusing them.
-        tile: in those units (None: the game's, else 1). lifetime: when tiles become new again:
-        `game`, `life` or `never`. graded: I is 1/√n at the n-th entry. mix: return the game's
-        reward mixed with the intrinsic one, instead of the game's alone. weight: the game's share
-        in it, or `equal` (None: the game's, else `equal`). grid: show the plane. shape: its size
-        in a Dict.
+        tile: in those units, one number or (x, y) (None: the game's, else 1). locate may return
+        plain numbers (x, y, z, …) instead of a Position: z and those after it are tiled too, by
+        tile=(x, y, z, …), and become the room. lifetime: when tiles become new again: `game`,
+        `life` or `never`. graded: I is 1/√n at the n-th entry. mix, weight: the reward, see above.
+        grid: show the plane; `beside`: in a Dict beside the observation, also if that is an image.
+        shape: its size in a Dict. layout: of an image, `HWC`, `CHW` or `HW` (None: recognised).
         """
         gymnasium.utils.RecordConstructorArgs.__init__(
             self,
@@ -128,11 +107,11 @@ class CuriosityWrapper(
             weight=weight,
             grid=grid,
             shape=shape,
+            layout=layout,
         )
         super().__init__(env)
         if bounds is not None and not isinstance(bounds, Bounds):
             raise ValueError(f"Got bounds {bounds!r}; give deepcs.Bounds(x, y, width, height).")
-        self.locate = locate
         self.mix = mix
         self.grid = grid
         self._moved = False  # a step was made since the game started
@@ -142,31 +121,37 @@ class CuriosityWrapper(
             self._lifecycle = Emulator(env, ale)
         self.game = None if locate is not None else self._known_game(bounds, y_up)
         self.tracker = None if self.game is None else Tracker(self.game)
-        if weight is None:
-            weight = "equal" if self.game is None else self.game.weight
-        self.weight = check_weight(weight)
+        self.weight = check_weight(self._own_weight() if weight is None else weight)
+        self._watch = MixWatch(self.weight)
 
-        if len(shape) != 2 or min(shape) < 1:
-            raise ValueError(f"Got shape {shape}; give the plane's height and width in pixels.")
-        self._layout = image_layout(env.observation_space)
-        if self._layout is not None:
-            image = env.observation_space.shape or ()
-            height, width = image[-2:] if self._layout == "CHW" else image[:2]
-            shape = height, width
+        self._showing = Showing(env.observation_space, grid, shape, layout)
+        self.observation_space = self._showing.space
         touched: Curiosity
         if self.game is not None:
             touched = self.game.grid(tile, lifetime, clamp=clamp)
         else:
-            tile = 1 if tile is None else tile
+            tile = check_tile(1 if tile is None else tile)
             touched = (
                 UnboundedGrid(tile, lifetime=lifetime, y_up=y_up)
                 if bounds is None
                 else CuriosityGrid(bounds, tile, lifetime=lifetime, y_up=y_up, clamp=clamp)
             )
+            assert locate is not None
+            self._locator = Locator(locate, tile, bounds)
         window = None if self.game is None else self.game.window
-        self.explorer = Explorer(touched, graded=graded, shape=shape, window=window)
-        if grid:
-            self.observation_space = self._shown_space(env.observation_space)
+        self.explorer = Explorer(touched, graded=graded, shape=self._showing.shape, window=window)
+        self._showing.warn_of_crowds(touched)
+
+    @property
+    def image_layout(self) -> Layout | None:
+        """Of the images that it returns, where that is known."""
+        return self._showing.layout
+
+    def _own_weight(self) -> Weight:
+        """The weight of the world itself."""
+        if self.game is not None:
+            return self.game.weight
+        return "equal" if isinstance(self._lifecycle, Emulator) else UNCLIPPED
 
     def _known_game(self, bounds: Bounds | None, y_up: bool) -> Game:
         """The game whose facts tell where the player stands."""
@@ -189,33 +174,8 @@ class CuriosityWrapper(
             )
         return game
 
-    def _shown_space(self, space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
-        """The observation space with the plane in it."""
-        if self._layout is not None and isinstance(space, Box):
-            dark = np.zeros(self.explorer.shape, np.uint8)
-            low = add_channel(space.low, dark, self._layout)
-            high = add_channel(space.high, ~dark, self._layout)
-            return Box(low, high, dtype=np.uint8)
-        plane = Box(0, 255, (1, *self.explorer.shape), np.uint8)
-        if not isinstance(space, Dict):
-            return Dict({"observation": space, "grid": plane})
-        if "grid" in space.spaces:
-            raise ValueError(
-                "Got an environment whose observation already has a 'grid'; rename it with "
-                "gymnasium.wrappers.TransformObservation, or pass grid=False."
-            )
-        return Dict({**space.spaces, "grid": plane})
-
     def _shown(self, observation: Any) -> Any:
-        """The observation with the plane in it."""
-        if not self.grid:
-            return observation
-        if self._layout is not None:
-            return add_channel(np.asarray(observation), self.explorer.plane, self._layout)
-        plane = self.explorer.plane[None].copy()
-        if isinstance(self.env.observation_space, Dict):
-            return {**observation, "grid": plane}
-        return {"observation": observation, "grid": plane}
+        return self._showing.show(observation, self.explorer.plane) if self.grid else observation
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -243,7 +203,7 @@ class CuriosityWrapper(
             self._start_game(observation, info)
         else:
             position = self._position(observation, info)
-            self.explorer.step(None if self._lifecycle.game_over(terminated) else position)
+            self.explorer.step(position if self._lifecycle.position_counts() else None)
         if life_lost:
             self.explorer.lose_life()
         game_reward = float(reward)
@@ -251,9 +211,17 @@ class CuriosityWrapper(
         if terminated or truncated:
             info["rooms_visited"] = self.explorer.rooms
         if self.mix:
-            intrinsic = np.asarray(self.explorer.intrinsic)
-            reward = float(mix_rewards(np.asarray(game_reward), intrinsic, self.weight))
+            reward = self._mixed(game_reward)
         return self._shown(observation), reward, terminated, truncated, info
+
+    def _mixed(self, game_reward: float) -> float:
+        game, intrinsic = np.asarray(game_reward), np.asarray(self.explorer.intrinsic)
+        mixed = mix_rewards(game, intrinsic, self.weight)
+        if self._watch.look(game, intrinsic, mixed):
+            sentence = hidden(self.weight, [self._watch.seen])
+            if sentence is not None:
+                warnings.warn(sentence, stacklevel=3)
+        return float(mixed)
 
     def _start_game(self, observation: Any, info: dict[str, Any]) -> None:
         self._moved = False
@@ -265,23 +233,7 @@ class CuriosityWrapper(
         """Where the player stands, if that counts; to be asked once per step."""
         if self.tracker is not None and isinstance(self._lifecycle, Emulator):
             return self.tracker.track(self.tracker.game.locate(self._lifecycle.ram()))
-        assert self.locate is not None
-        found = self.locate(self.env, observation, info)
-        if found is None:
-            return None
-        if not isinstance(found, Position):
-            raise TypeError(
-                f"locate returned {found!r}; return a deepcs.Position(x, y, room), or None while "
-                "the player is off the board."
-            )
-        try:
-            room = tuple(operator.index(part) for part in found.room)
-            return Position(math.floor(found.x), math.floor(found.y), room)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(
-                f"locate returned {found!r}; give finite numbers x and y, and as the room a tuple "
-                "of whole numbers."
-            ) from error
+        return self._locator.find(self.env, observation, info)
 
     def _info(self, info: dict[str, Any], reward: float, life_lost: bool) -> dict[str, Any]:
         told = self.explorer.info()

@@ -8,7 +8,8 @@ import cv2
 import numpy as np
 
 from deepcs.curiosity.game import Game
-from deepcs.curiosity.grid import CuriosityGrid, Position
+from deepcs.curiosity.grid import CuriosityGrid
+from deepcs.curiosity.tiles import Position
 
 TINT = (240, 228, 66)  # Okabe and Ito's yellow: apart from the scenery of the paper's games
 STRENGTH = 0.26  # share of the tint in a touched tile
@@ -26,15 +27,15 @@ class Box:
     bottom: float
 
 
-def tile_box(game: Game, grid: CuriosityGrid, row: int, column: int, player_y: int) -> Box | None:
+def tile_box(game: Game, grid: CuriosityGrid, row: int, column: int, player_y: float) -> Box | None:
     """Where the middle of the player's sprite is on the screen while it stands on a tile.
 
     None: that is outside the screen. `player_y`: where a level that scrolls is scrolled to.
     """
-    bounds, tile = grid.bounds, grid.tile
-    first_x, first_y = bounds.x + column * tile, bounds.y + row * tile
-    end_x = min(first_x + tile, bounds.x + bounds.width)
-    end_y = min(first_y + tile, bounds.y + bounds.height)
+    bounds, (across, down) = grid.bounds, grid.sizes
+    first_x, first_y = bounds.x + column * across, bounds.y + row * down
+    end_x = min(first_x + across, bounds.x + bounds.width)
+    end_y = min(first_y + down, bounds.y + bounds.height)
     if game.window is not None:
         first_y = max(first_y - player_y, game.window[0])
         end_y = min(end_y - player_y, game.window[1] + 1)

@@ -14,7 +14,7 @@ import matplotlib
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from deepcs.curiosity.grid import Room
+from deepcs.curiosity.tiles import Room
 from deepcs.film import pyramid
 from deepcs.film.overlay import TINT
 

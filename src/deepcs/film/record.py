@@ -173,7 +173,8 @@ class Camera:
         self._explorer: Explorer | None = None
         if env.has_wrapper_attr("explorer"):
             self._explorer = env.get_wrapper_attr("explorer")
-        self._sees_grid = config.treatment_settings.sees_grid
+        shown = not env.has_wrapper_attr("grid") or env.get_wrapper_attr("grid")
+        self._sees_grid = config.treatment_settings.sees_grid and bool(shown)
         self._has_lives = bool(info.get("lives"))
         self._composition = Composition(
             config.world,

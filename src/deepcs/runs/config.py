@@ -19,9 +19,9 @@ from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
 from deepcs.curiosity.games import find_game
-from deepcs.curiosity.grid import check_tile
-from deepcs.curiosity.reward import Weight, check_weight
-from deepcs.envs.make import spaces_of, world_name
+from deepcs.curiosity.reward import Weight, check_weight, is_apart, kept_apart
+from deepcs.curiosity.tiles import check_whole_tile
+from deepcs.envs.make import check_not_ataris, look_at, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.counts import Count, World
@@ -58,7 +58,7 @@ class RunConfig:
     treatment: str = "deepcs"
     """deepcs, plain, no-grid, no-intrinsic, never-reset or life-reset"""
     protocol: str = "paper"
-    """paper, baselines or machado"""
+    """Atari games: paper, baselines or machado; elsewhere nothing but paper, without meaning"""
     steps: Count = PAPER_STEPS
     """agent steps over all actors (4 raw frames each), rounded up to whole updates"""
     seed: int = 0
@@ -66,17 +66,17 @@ class RunConfig:
     actors: int = 16
     """games played side by side (paper)"""
     weight: Weight | None = None
-    """β, the game reward's share, or equal; None: the game's own (paper); none with two values"""
+    """β, the game reward's share; equal; or sum:c, R + cI unclipped; None: the world's own"""
     tile: int | None = None
     """tile size in raw units; None: the game's own (paper)"""
     grid: Literal["plane", "stacked"] = "plane"
-    """how a treatment that sees the grid sees it: one plane, or the last four"""
+    """how a treatment that sees the grid sees it: one plane, or the last four (Atari games)"""
     compass: bool = False
     """mazes: show the way to the nearest untouched tile, beside the picture"""
     graded: bool = False
     """intrinsic reward of 1/√n at a tile's n-th entry, instead of 1 at the first"""
     max_frames: int | None = None
-    """raw frames per game; None: the protocol's"""
+    """raw frames per game (Atari games); None: the protocol's"""
     agent: str = "a2c"
     """the learner: a2c, acktr (the paper's supplement, S3), ppo, or module:Class of your own"""
     learner: Annotated[Any, tyro.conf.Suppress] = None
@@ -111,7 +111,7 @@ class RunConfig:
             self,
             world=world,
             treatment=treatment(self.treatment).name,
-            weight=self._weight(settings, known.weight if known else None),
+            weight=self._weight(settings, known.weight if known else maze_weight(world)),
             tile=self._first(self.tile, known and known.tile, 1 if world in MAZES else None),
             max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
             learner=settings,
@@ -128,16 +128,28 @@ class RunConfig:
         )
 
     def fitted(self) -> RunConfig:
-        """With the network chosen that fits the world; refuses what cannot be trained there."""
-        training = self.training()
-        spaces = spaces_of(self.world, **training.actor_settings)
+        """With the weight and network that fit the world; refuses what cannot be trained there."""
+        if not self.is_atari:
+            asked = {"protocol": self.protocol, "max_frames": self.max_frames, "grid": self.grid}
+            check_not_ataris(self.world, asked)
+        facts = look_at(self.world, **self.actor_settings())
+        wanted = self.treatment_settings
+        if (wanted.paid or wanted.sees_grid) and not facts.is_curious:
+            raise ValueError(
+                f"{self.world} has no curiosity (no 'intrinsic' in its info), which treatment "
+                f"{wanted.name} needs; wrap the environment in deepcs.CuriosityWrapper(env, "
+                "locate=...), or choose treatment plain."
+            )
+        weight = self._weight(self.learner, facts.weight)
+        config = dataclasses.replace(self, weight=weight)
         try:
-            plan = plan_network(self.network, spaces, training.rules.streams)
+            plan = plan_network(self.network, facts.spaces, config.training().rules.streams)
         except ValueError as error:
             raise ValueError(f"{self.world} cannot be trained in as it is: {error}") from error
+        training = config.training()
         check_memory(training, plan)
         training.agent_type.vectors(self.learner, plan, self.shards)
-        return dataclasses.replace(self, network=plan.name)
+        return dataclasses.replace(config, network=plan.name)
 
     def _fitting_shards(self, settings: Any, is_game: bool) -> int:
         """One shard per core, or the most below that which the agent can work in."""
@@ -150,17 +162,24 @@ class RunConfig:
             return shards
         return 1
 
-    def _weight(self, settings: Any, of_game: Weight | None) -> Weight | None:
-        """β; None for a learner with two values, which weighs advantages instead."""
-        if not has_two_values(settings):
-            return check_weight(self._first(self.weight, of_game, "equal"))
-        if self.weight is not None:
+    def _weight(self, settings: Any, of_world: Weight | None) -> Weight | None:
+        """The weight, or the world's own; None: that is not known yet.
+
+        A learner with two values weighs advantages instead: it gets R and I apart.
+        """
+        two = has_two_values(settings)
+        if self.weight is None:
+            return kept_apart(of_world) if two and of_world is not None else of_world
+        if is_apart(self.weight) != two:
             raise ValueError(
                 f"Got weight {self.weight!r} for {self.agent} with two values, which weigh the "
                 "advantages of R and I instead of mixing them; leave weight out, or choose one "
                 "value."
+                if two
+                else f"Got weight {self.weight!r} for {self.agent} with one value, which needs a "
+                "mix of R and I; leave weight out, or choose two values."
             )
-        return None
+        return self.weight if two else check_weight(self.weight)
 
     @staticmethod
     def _first(*choices: Any) -> Any:
@@ -176,14 +195,14 @@ class RunConfig:
         for name in ("world", "treatment", "protocol", "agent", "network", "device"):
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"Got {name} {getattr(self, name)!r}; give a text.")
-        if self.weight is not None:
+        if self.weight is not None and not is_apart(self.weight):
             check_weight(self.weight)
         if self.grid not in ("plane", "stacked"):
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
         if self.max_frames is not None:
             check_whole("max_frames {}", self.max_frames, 1, limits.FRAMES, ", or none")
         if self.tile is not None:
-            check_tile(self.tile)
+            check_whole_tile(self.tile)
         protocol(self.protocol)
         treatment(self.treatment)
         world_name(self.world)
@@ -239,6 +258,11 @@ class RunConfig:
         return protocol(self.protocol)
 
     @property
+    def is_atari(self) -> bool:
+        """Whether the world is an Atari game, of which alone there are protocols and frames."""
+        return find_game(self.world) is not None
+
+    @property
     def agent_name(self) -> str:
         """The agent's name without its module."""
         return self.agent.rpartition(":")[2]
@@ -252,19 +276,21 @@ class RunConfig:
 
     def actor_settings(self) -> dict[str, Any]:
         """What make_vec needs to make this run's actors."""
-        settings = {
-            "protocol": self.protocol,
+        settings: dict[str, Any] = {
             "grid": self.grid if self.treatment_settings.sees_grid else "none",
             "lifetime": self.treatment_settings.lifetime,
             "tile": self.tile,
             "graded": self.graded,
-            "max_frames": self.max_frames,
         }
+        if self.is_atari:
+            settings |= {"protocol": self.protocol, "max_frames": self.max_frames}
+        elif settings["grid"] == "stacked":  # in runs of before it was refused
+            settings["grid"] = "plane"
         return {**settings, "compass": True} if self.compass else settings
 
     def training(self) -> Training:
         """What the shards need to know of a resolved config."""
-        assert self.weight is not None or has_two_values(self.learner)
+        assert self.weight is not None
         ends = self.protocol_settings
         rules = RewardRules(
             self.weight,
@@ -285,6 +311,11 @@ class RunConfig:
             self.threads,
             self.device,
         )
+
+
+def maze_weight(world: str) -> Weight | None:
+    """The mazes' own; None: it is not a maze."""
+    return "equal" if world in MAZES else None
 
 
 def has_two_values(learner: Any) -> bool:

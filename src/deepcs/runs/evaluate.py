@@ -107,7 +107,8 @@ def _choose(
     """An action for each actor: the likeliest, or drawn with its game's noise."""
     shown = _padded(observations)
     if greedy:
-        return agent.act(shown)[: len(seats)]
+        likeliest: np.ndarray = agent.act(shown)
+        return likeliest[: len(seats)]
     uniforms = np.zeros(BATCH)
     uniforms[: len(seats)] = [game.noise.random() if game else 0.0 for game in seats]
     return agent.act_with(shown, uniforms)[: len(seats)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deepcs.curiosity.grid import Room
+from deepcs.curiosity.tiles import Room
 from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder, Segment

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from deepcs.agents.table import find_agent
-from deepcs.curiosity.grid import Room, Tile
+from deepcs.curiosity.tiles import Room, Tile
 from deepcs.runs.errors import RunError
 from deepcs.system.files import create, write_whole
 

@@ -20,6 +20,7 @@ from torch.utils.tensorboard import SummaryWriter
 from deepcs.agents.agent import Moment
 from deepcs.agents.replicas import DivergedError, Outcome, Replicas
 from deepcs.agents.table import find_agent
+from deepcs.curiosity.hiding import hidden
 from deepcs.runs.checkpoint import (
     Checkpoint,
     prune_checkpoints,
@@ -153,6 +154,7 @@ class Run:
             replicas.load(checkpoint.weights, checkpoint.learner)
             if checkpoint.actors is not None:
                 replicas.restore(checkpoint.actors)
+        self._is_watching = checkpoint is None  # for a mix that hides a reward
         self.identity = settings_digest(config)
         self.saved_step: int | None = None if checkpoint is None else checkpoint.step
         self._began = time.monotonic() - self.progress.seconds
@@ -226,6 +228,16 @@ class Run:
         for name, number in row.items():
             if name != "step" and number == number:
                 self.logs.tensorboard.add_scalar(name, number, progress.step)
+        if self._is_watching:
+            self._warn_of_hidden_rewards()
+
+    def _warn_of_hidden_rewards(self) -> None:
+        """Say once, after the first steps, if the mix has hidden R or I in all of them."""
+        self._is_watching = False
+        assert self.config.weight is not None
+        sentence = hidden(self.config.weight, self.replicas.rewards_seen())
+        if sentence is not None:
+            self.display.say(sentence)
 
     def _steps_per_second(self) -> float:
         """Speed over the last seconds."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
@@ -60,10 +61,15 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def describe(status: Status) -> str:
-    """The status in one line."""
+def describe_way(status: Status) -> str:
+    """How far the run is, and how long it will take."""
     left = (status.total - status.step) / max(status.steps_per_second, 1e-9)
-    parts = [f"{status.steps_per_second:,.0f} steps/s", f"{duration(left)} left"]
+    return f"{short_number(status.step)}/{short_number(status.total)} · {duration(left)} left"
+
+
+def describe(status: Status) -> str:
+    """How fast it is, and what has come of it."""
+    parts = [f"{status.steps_per_second:,.0f} steps/s"]
     if math.isfinite(status.score):
         parts.append(f"score {status.score:,.4g} (best {status.best:,.4g})")
         parts.append(f"intrinsic {status.intrinsic:.1f}")
@@ -74,24 +80,35 @@ def describe(status: Status) -> str:
     return " · ".join(parts)
 
 
+class TwoLines(Progress):
+    """A bar, and the numbers on a line of their own: beside it they would be cut."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield self.make_tasks_table(self.tasks)
+        yield from (Text(task.fields["numbers"]) for task in self.tasks)
+
+
 class LiveDisplay:
-    """A progress bar that is redrawn in place."""
+    """A progress bar and a line of numbers that are redrawn in place."""
 
     def __init__(self, console: Console, name: str) -> None:
-        self._progress = Progress(
+        self._progress = TwoLines(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=20),
-            TextColumn("{task.fields[numbers]}"),
+            TextColumn("{task.fields[where]}"),
             console=console,
             refresh_per_second=4,
         )
-        self._task = self._progress.add_task(name, total=1, numbers="starting")
+        self._task = self._progress.add_task(name, total=1, where="starting", numbers="")
 
     def show(self, status: Status) -> None:
         self._progress.start()
-        numbers = f"{short_number(status.step)}/{short_number(status.total)} · {describe(status)}"
         self._progress.update(
-            self._task, total=status.total, completed=status.step, numbers=numbers
+            self._task,
+            total=status.total,
+            completed=status.step,
+            where=describe_way(status),
+            numbers=describe(status),
         )
 
     def say(self, text: str) -> None:
@@ -112,8 +129,7 @@ class PlainDisplay:
         now = time.monotonic()
         if now >= self._next or status.step == status.total:
             self._next = now + PLAIN_SECONDS
-            where = f"{short_number(status.step)}/{short_number(status.total)}"
-            self.say(f"{self._name}: {where} · {describe(status)}")
+            self.say(f"{self._name}: {describe_way(status)} · {describe(status)}")
 
     def say(self, text: str) -> None:
         print(text, flush=True)

@@ -97,6 +97,7 @@ def train(
     asked = json.loads(json.dumps(to_json(config)))
     kept = {"steps"} | ({"shards"} if chosen_shards == 0 else set())
     kept |= {"network"} if config.network == "auto" else set()
+    kept |= {"weight"} if config.weight is None else set()
     different = [
         f"{name} {begun.get(name)!r}, not {asked[name]!r}"
         for name in asked

@@ -24,6 +24,7 @@ from deepcs.runs.checkpoint import (
 )
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, check_settings
+from deepcs.runs.observing import as_batch
 from deepcs.runs.trust import check_code
 
 
@@ -36,30 +37,51 @@ class TrainedAgent:
         """steps that it was trained for"""
         spaces = spaces_of(config.world, **config.actor_settings())
         plan = plan_network(config.network, spaces, config.training().rules.streams)
+        self.observation_space = spaces.observation
+        """of one observation"""
         self._network = plan.build(envs=1, steps=1)
         self._memory: Tensor | None = None
         for name, tensor in self._network.named(self._network.parameters).items():
             tensor.copy_(torch.from_numpy(weights[name]))
 
     def policy(self, observations: Any) -> np.ndarray:
-        """Probability of each action: (N, *observation shape) -> (N, actions)."""
-        logits, _, _ = self._network.play(as_tensors(observations), self._memory)
-        probabilities: np.ndarray = torch.softmax(logits, 1).numpy()
-        return probabilities
+        """Probability of each action: (N, actions) for a batch, (actions,) for one observation.
 
-    def act(self, observations: Any, rng: np.random.Generator | None = None) -> np.ndarray:
-        """Actions (N,): drawn from the policy with `rng`, or the likeliest without."""
-        logits = self._advance(observations)
-        return greedy(logits) if rng is None else sample(logits, rng.random(len(logits)))
+        Observations, here and in `act`: NumPy arrays or tensors, (*shape) or (N, *shape) of the
+        observation_space; dicts of them where that is a Dict.
+        """
+        batch, single = as_batch(observations, self.observation_space)
+        logits, _ = self._look(batch)
+        probabilities: np.ndarray = torch.softmax(logits, 1).numpy()
+        return probabilities[0] if single else probabilities
+
+    def act(self, observations: Any, rng: np.random.Generator | None = None) -> Any:
+        """Actions (N,) for a batch, an int for one observation.
+
+        Drawn from the policy with `rng`, or the likeliest without.
+        """
+        batch, single = as_batch(observations, self.observation_space)
+        logits, self._memory = self._look(batch)
+        actions = greedy(logits) if rng is None else sample(logits, rng.random(len(logits)))
+        return int(actions[0]) if single else actions
 
     def act_with(self, observations: Any, uniforms: np.ndarray) -> np.ndarray:
-        """Actions (N,) drawn from the policy with these numbers in [0, 1), (N,)."""
-        return sample(self._advance(observations), uniforms)
+        """Actions (N,) for a batch, drawn from the policy with these numbers in [0, 1), (N,)."""
+        batch, _ = as_batch(observations, self.observation_space)
+        logits, self._memory = self._look(batch)
+        return sample(logits, uniforms)
 
-    def _advance(self, observations: Any) -> Tensor:
-        """Logits (N, actions); a network with memory takes its step."""
-        logits, _, self._memory = self._network.play(as_tensors(observations), self._memory)
-        return logits
+    def _look(self, batch: Any) -> tuple[Tensor, Tensor | None]:
+        """Logits (N, actions), and what a network with memory then remembers."""
+        seen = as_tensors(batch)
+        games = len(next(iter(seen.values())) if isinstance(seen, dict) else seen)
+        if self._memory is not None and len(self._memory) != games:
+            raise ValueError(
+                f"Got {games} observations, but this agent remembers {len(self._memory)} games; "
+                "give one of each, or call forget() when new games begin."
+            )
+        logits, _, memory = self._network.play(seen, self._memory)
+        return logits, memory
 
     def forget(self, ended: np.ndarray | None = None) -> None:
         """New games begin: in those places, bool (N,), where one ended; None: everywhere."""
@@ -75,7 +97,9 @@ class TrainedAgent:
         wanted = {**self.config.actor_settings(), **settings}
         if wanted["lifetime"] == "never":
             wanted["lifetime"] = "game"
-        return make_vec(self.config.world, num_envs=num_envs, seed=seed, workers=workers, **wanted)
+        return make_vec(
+            self.config.world, num_envs=num_envs, seed=seed, workers=workers, mix=False, **wanted
+        )
 
 
 def load_agent(

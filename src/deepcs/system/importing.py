@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -50,7 +51,10 @@ def load_object(path: str, wanted: str) -> Any:
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise ValueError(f"Got {path!r}, but {error}; give {wanted}.") from error
+        where = ""
+        if isinstance(error, ModuleNotFoundError) and module.startswith(error.name or module):
+            where = f" in {os.getcwd()} or among the installed packages"
+        raise ValueError(f"Got {path!r}, but {error}{where}; give {wanted}.") from error
     except (Exception, SystemExit) as error:  # whatever the module does
         raise ValueError(
             f"Got {path!r}, but importing {module} fails ({type(error).__name__}: {error}); mend "

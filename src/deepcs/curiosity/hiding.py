@@ -1,0 +1,94 @@
+"""Whether a reward mix hides one of its rewards wholly, as a clip can: looked for in first steps.
+
+CartPole pays 1 a step, so that clip(R + I) is 1 with and without I. Pendulum pays from −16 to 0,
+which clip(R) turns into −1 nearly everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from deepcs.curiosity.reward import (
+    APART,
+    APART_UNCLIPPED,
+    Weight,
+    intrinsic_scale,
+    mix_rewards,
+)
+
+STEPS = 4_000  # that are looked at
+NOT_MIXED = (APART, APART_UNCLIPPED)
+ENOUGH = 20  # rewards other than 0; of fewer nothing is said
+
+
+@dataclass
+class Seen:
+    """What the first steps had of each reward."""
+
+    games: int = 0
+    """steps where R was not 0"""
+    low: float = math.inf
+    """of R"""
+    high: float = -math.inf
+    """of R"""
+    intrinsic: int = 0
+    """steps where I was not 0"""
+    shown: int = 0
+    """of these, steps where the mix would be another without I"""
+
+    def add(self, other: Seen) -> None:
+        self.games += other.games
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.intrinsic += other.intrinsic
+        self.shown += other.shown
+
+
+class MixWatch:
+    """Looks at the rewards of the first steps, and at what a mix makes of them."""
+
+    def __init__(self, weight: Weight, *, paid: bool = True) -> None:
+        self._weight, self._paid = weight, paid
+        # Nothing is hidden by R + cI, and only what was asked for by a β of 0 or 1.
+        can_hide = intrinsic_scale(weight) is None and weight not in (0, 1, *NOT_MIXED)
+        self._left = STEPS if can_hide else 0
+        self.seen = Seen()
+
+    def look(self, game: np.ndarray, intrinsic: np.ndarray, mixed: np.ndarray) -> bool:
+        """Look at R and I, of any one shape, and what was mixed of them; True: for the last time.
+
+        After that, nothing is looked at.
+        """
+        if self._left <= 0:
+            return False
+        self._left -= game.size
+        seen = Seen(int(np.count_nonzero(game)), float(game.min()), float(game.max()))
+        if self._paid:
+            without = mix_rewards(game, np.zeros_like(intrinsic), self._weight)
+            seen.intrinsic = int(np.count_nonzero(intrinsic))
+            seen.shown = int(np.count_nonzero(mixed != without))
+        self.seen.add(seen)
+        return self._left <= 0
+
+
+def hidden(weight: Weight, parts: Iterable[Seen]) -> str | None:
+    """One sentence about a reward that the mix has hidden in all of these steps; None: neither."""
+    seen = Seen()
+    for part in parts:
+        seen.add(part)
+    instead = "choose the weight 'sum' (R + I, unclipped) or scale R"
+    if seen.intrinsic >= ENOUGH and not seen.shown:
+        return (
+            f"The reward mix {weight!r} hides the intrinsic reward here: R of {seen.low:g} to "
+            f"{seen.high:g} leaves the clip to [-1, 1] no room for I; {instead}."
+        )
+    clipped = np.clip((seen.low, seen.high), -1, 1)
+    if seen.games >= ENOUGH and seen.low < seen.high and clipped[0] == clipped[1]:
+        return (
+            f"The reward mix {weight!r} hides the game's reward here: R of {seen.low:g} to "
+            f"{seen.high:g} is clipped to {clipped[0]:g} throughout; {instead}."
+        )
+    return None

@@ -1,0 +1,126 @@
+"""How images lie in memory: (channels, height, width), as networks here take them, or otherwise."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict
+
+Layout = Literal["HW", "HWC", "CHW"]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+FEW = 5  # channels: so many are never taken for a side of the picture
+HOW_TO_SAY = (
+    "say which: layout='HWC' (height, width, channels) or layout='CHW', of "
+    "deepcs.CuriosityWrapper or of deepcs.ChannelsFirst(env, layout)"
+)
+
+
+def is_image(space: gymnasium.Space[Any]) -> bool:
+    """Whether observations are pictures: three dimensions, or bytes in two."""
+    if not isinstance(space, Box):
+        return False
+    return len(space.shape) == 3 or (len(space.shape) == 2 and space.dtype == np.uint8)
+
+
+def image_layout(shape: tuple[int, ...], stated: Layout | None = None) -> Layout:
+    """How a picture of that shape is laid out; raises ValueError where it may be either.
+
+    Channels are the end of the shape that is smaller than the other, if they are few or the
+    picture is a square: (7, 7, 4) is HWC, (4, 84, 84) is CHW, and (20, 7, 7) may be either.
+    """
+    if stated is not None:
+        if stated not in LAYOUTS or len(stated) != len(shape):
+            fitting = [layout for layout in LAYOUTS if len(layout) == len(shape)]
+            raise ValueError(
+                f"Got layout {stated!r} for observations of shape {shape}; choose "
+                f"{' or '.join(fitting) or 'none'}."
+            )
+        return stated
+    if len(shape) == 2:
+        return "HW"
+    first, middle, last = shape
+    if first < last and _are_channels(first, middle, last):
+        return "CHW"
+    if last < first and _are_channels(last, first, middle):
+        return "HWC"
+    raise ValueError(
+        f"Got images of shape {shape}, whose channels may come first or last; {HOW_TO_SAY}."
+    )
+
+
+def _are_channels(channels: int, height: int, width: int) -> bool:
+    return height == width or channels <= FEW or 4 * channels <= min(height, width)
+
+
+def picture_size(shape: tuple[int, ...], layout: Layout) -> tuple[int, int]:
+    """Height and width."""
+    height, width = shape[-2:] if layout == "CHW" else shape[:2]
+    return height, width
+
+
+def add_channel(image: np.ndarray, plane: np.ndarray, layout: Layout) -> np.ndarray:
+    """The image with the plane as its last channel; HW becomes HWC."""
+    if layout == "CHW":
+        return np.concatenate((image, plane[None]))
+    if layout == "HW":
+        image = image[..., None]
+    return np.concatenate((image, plane[..., None]), axis=-1)
+
+
+def to_channels_first(image: np.ndarray, layout: Layout) -> np.ndarray:
+    """The image as (channels, height, width)."""
+    if layout == "HW":
+        return image[None]
+    return np.ascontiguousarray(np.moveaxis(image, -1, 0)) if layout == "HWC" else image
+
+
+class ChannelsFirst(
+    gymnasium.ObservationWrapper[Any, Any, Any], gymnasium.utils.RecordConstructorArgs
+):
+    """Shows images as (channels, height, width), also those in a Dict.
+
+    `deepcs train` puts it around environments of your own whose images are recognised as (height,
+    width, channels) or (height, width).
+
+    >>> env = ChannelsFirst(gymnasium.make("ALE/Pitfall-v5"))
+    >>> env.observation_space.shape
+    (3, 210, 160)
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], layout: Layout | None = None) -> None:
+        """`layout`: of the environment's images; None: recognised by their shapes."""
+        gymnasium.utils.RecordConstructorArgs.__init__(self, layout=layout)
+        super().__init__(env)
+        space = env.observation_space
+        parts = space.spaces if isinstance(space, Dict) else {"": space}
+        self._layouts = {
+            name: image_layout(part.shape or (), layout)
+            for name, part in parts.items()
+            if is_image(part)
+        }
+        turned = {name: self._turned_space(name, part) for name, part in parts.items()}
+        self.observation_space = Dict(turned) if isinstance(space, Dict) else turned[""]
+
+    @property
+    def changes(self) -> bool:
+        """Whether any image lies otherwise."""
+        return any(layout != "CHW" for layout in self._layouts.values())
+
+    def _turned_space(self, name: str, space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
+        if name not in self._layouts or not isinstance(space, Box):
+            return space
+        low, high = (to_channels_first(end, self._layouts[name]) for end in (space.low, space.high))
+        return Box(low, high, dtype=space.dtype.type)
+
+    def observation(self, observation: Any) -> Any:
+        """The observation with its images turned."""
+        if isinstance(observation, dict):
+            return {name: self._turned(name, part) for name, part in observation.items()}
+        return self._turned("", observation)
+
+    def _turned(self, name: str, part: Any) -> Any:
+        if name not in self._layouts:
+            return part
+        return to_channels_first(np.asarray(part), self._layouts[name])

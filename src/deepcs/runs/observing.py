@@ -1,0 +1,53 @@
+"""What a person hands to a trained agent to look at, checked against what it was trained on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+
+HOW = "agent.make_envs(...) makes environments that show what it knows"
+
+
+def as_batch(observations: Any, space: gymnasium.Space[Any]) -> tuple[Any, bool]:
+    """The observations as arrays (N, …) of the space's dtype, and whether they were but one.
+
+    Takes one observation or a batch of them; NumPy arrays, tensors or lists, or dicts of these.
+    Raises ValueError for anything else than the space holds.
+    """
+    if not isinstance(space, gymnasium.spaces.Dict):
+        return _part(observations, space, "observations")
+    if not isinstance(observations, dict) or observations.keys() != space.spaces.keys():
+        given = sorted(observations) if isinstance(observations, dict) else type(observations)
+        raise ValueError(
+            f"Got {given} to act on; this agent takes a dict of {', '.join(space.spaces)} ({HOW})."
+        )
+    parts = {
+        name: _part(observations[name], part, f"observations {name!r}")
+        for name, part in space.spaces.items()
+    }
+    if len({(len(array), single) for array, single in parts.values()}) > 1:
+        shapes = {name: np.shape(part) for name, part in observations.items()}
+        raise ValueError(
+            f"Got observations of shapes {shapes} to act on; give one of each, or as many of each."
+        )
+    _, single = next(iter(parts.values()))
+    return {name: array for name, (array, _) in parts.items()}, single
+
+
+def _part(given: Any, space: gymnasium.Space[Any], what: str) -> tuple[np.ndarray, bool]:
+    array = given.detach().cpu().numpy() if isinstance(given, torch.Tensor) else np.asarray(given)
+    shape, dtype = space.shape or (), np.dtype(space.dtype)
+    single = array.shape == shape
+    # Bytes are divided by 255, so that fractions or larger numbers in their place mean something
+    # else; floats take the place of floats of any size, and whole numbers do.
+    fits = array.dtype == dtype if dtype.kind != "f" else array.dtype.kind in "fiu"
+    if not fits or len(array) == 0 or not (single or array.shape[1:] == shape):
+        raise ValueError(
+            f"Got {what} {array.dtype} {array.shape} to act on; this agent takes {dtype} {shape}, "
+            f"or a batch of them (N, ...) ({HOW})."
+        )
+    whole = array[None] if single else array
+    return np.ascontiguousarray(whole, dtype), single
