@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from deepcs.system.limits import TILE, check_whole
+
 Room = tuple[int, ...]
 Tile = tuple[Room, int, int]  # room, row, column
 TileSize = float | tuple[float, ...]
@@ -94,9 +96,10 @@ def check_tile(tile: TileSize) -> TileSize:
 
 def check_whole_tile(tile: TileSize) -> int:
     """Return the tile size if it is a whole number of units, else raise ValueError."""
-    if not isinstance(tile, (int, np.integer)) or isinstance(tile, bool) or tile < 1:
-        raise ValueError(f"Got a tile size of {tile}; give a whole number of units from 1 up.")
-    return int(tile)
+    given: Any = tile
+    number = int(given) if isinstance(given, np.integer) else given
+    check_whole("a tile size of {}", number, 1, TILE)
+    return int(number)
 
 
 def sizes(tile: TileSize) -> tuple[float, float]:
