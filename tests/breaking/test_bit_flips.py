@@ -105,7 +105,7 @@ def test_a_flipped_bit_in_visits_is_refused_or_changes_nothing(
 def test_a_flipped_bit_in_the_settings_is_refused(run: Path, chosen: int | None) -> None:
     tally = flip_all(run, "config.json", settings_read, chosen)
     assert tally.changed == 0
-    assert tally.same == 0
+    assert tally.same <= 1  # 1e-05 may be read as 1E-05, which is the same number
 
 
 def damage(path: Path, **changed: Any) -> None:

@@ -224,7 +224,7 @@ def test_games_that_a_report_kept_and_that_are_damaged_are_played_again(
     said: list[str] = []
     run = read_result(made, RunFolder(made).read_config().config)
     assert run is not None
-    evaluations = Evaluations(tmp_path, said.append)
+    evaluations = Evaluations(tmp_path, said.append, allow_code=False)
     first = evaluations.of(run, 2, 5)
     (kept,) = tmp_path.iterdir()
     kept.write_bytes(content)
@@ -262,7 +262,9 @@ def test_anothers_settings_are_refused(here: Path, capsys: pytest.CaptureFixture
         damaged = {**saved, "config": {**saved["config"], key: value}}
         Path("run/config.json").write_text(json.dumps(damaged))
         for command in ("evaluate", "record", "resume"):
-            assert "config.json lacks or mistakes a setting" in refusal(capsys, command, "run")
+            assert "run/config.json " in refusal(capsys, command, "run")
+        said = refusal(capsys, "resume", "run", "--accept-changes")
+        assert "config.json lacks or mistakes a setting" in said
     Path("run/config.json").write_text("[" * 100_000)
     assert "cannot be read" in refusal(capsys, "evaluate", "run")
 

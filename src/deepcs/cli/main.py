@@ -93,7 +93,7 @@ def _run(arguments: list[str]) -> None:
         print(_help(arguments))
         sys.exit(2)
     for each in arguments:
-        if each != each.encode(errors="replace").decode():
+        if each != each.encode(errors="replace").decode() or "\0" in each:
             raise CommandError(f"Got {each!r}, which is no text in UTF-8; rename it.")
     word = arguments[1] if arguments[0] == "study" else arguments[0]
     if word in ("-h", "--help"):
