@@ -116,7 +116,7 @@ def test_a_game_of_ones_own_module_needs_no_registration(
     assert games()[12:] == ()
     with pytest.raises(ValueError, match=r"^Got 'winter:OTHER', which is 3; give module:NAME"):
         game("winter:OTHER")
-    with pytest.raises(ValueError, match=r"^Got 'summer:GAME', but No module .*'summer' in .*; give"):
+    with pytest.raises(ValueError, match=r"^Got 'summer:GAME', but .*'summer' in .*; give"):
         game("summer:GAME")
 
 
