@@ -287,7 +287,9 @@ class Network:
         return Tape(planes_first(pixels), layers, logits, values)
 
     def _run(self, observations: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
-        if observations.dtype == torch.uint8:
+        if observations.dtype == torch.uint8 and observations.stride() == tape.pixels.stride():
+            tape.pixels.copy_(observations).mul_(self._scale)  # the same bits, in half the time
+        elif observations.dtype == torch.uint8:
             torch.mul(observations, self._scale, out=tape.pixels)
         else:
             tape.pixels.copy_(observations)
