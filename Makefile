@@ -27,10 +27,10 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest --numprocesses 2 -m "not long and not cluster"
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "not long and not cluster"
 
 test-all: lint
-	$(BIN)/python -m pytest --numprocesses 2 -m "not cluster"
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "not cluster"
 
 test-cluster: .venv/installed-cluster
 	$(BIN)/python -m pytest -m cluster

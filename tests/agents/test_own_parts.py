@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from killing import train_with_placed_kills
 from own_parts import Recurrent, ReinforceSettings
 from trainee import assert_same_run, train_with_kills
 
@@ -49,6 +50,17 @@ def _own_parts_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
+def test_placed_kills_of_a_run_with_an_own_part_change_nothing(part: str, tmp_path: Path) -> None:
+    config = replace(HALLWAY, **PARTS[part])
+    train(config, tmp_path / "whole", workers=1)
+    train_with_placed_kills(config, tmp_path / "killed", Random(part), most=3)
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+    assert len(evaluate(load_agent(tmp_path / "killed"), games=2, workers=0).games) == 2
+
+
+@pytest.mark.parametrize(
+    "part", ["both", *(pytest.param(p, marks=pytest.mark.long) for p in PARTS if p != "both")]
+)
 def test_a_killed_run_with_an_own_part_ends_with_the_same_bytes(part: str, tmp_path: Path) -> None:
     config = replace(HALLWAY, **PARTS[part])
     train(config, tmp_path / "whole", workers=1)

@@ -79,6 +79,7 @@ def test_a_run_of_it_trains_evaluates_and_is_filmed(
     assert (folder / "run.mp4").stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_a_study_of_it_runs_and_is_reported_without_published_scores(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

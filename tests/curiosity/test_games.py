@@ -53,9 +53,7 @@ def test_a_game_answers_to_every_clear_spelling(spelling: str) -> None:
     assert game(spelling).name == "MontezumaRevenge"
 
 
-@pytest.mark.parametrize(
-    ("given", "nearest"), [("pitfal2", "Pitfall"), ("sequest", "Seaquest")]
-)
+@pytest.mark.parametrize(("given", "nearest"), [("pitfal2", "Pitfall"), ("sequest", "Seaquest")])
 def test_an_unknown_game_names_the_nearest_and_all_twelve(given: str, nearest: str) -> None:
     with pytest.raises(ValueError, match=f"^Got game {given!r}") as caught:
         game(given)

@@ -71,6 +71,7 @@ def test_a_killed_hallway_run_ends_with_the_same_bytes_and_the_same_tensorboard(
     assert tensorboard_scalars(tmp_path / "killed") == shown
 
 
+@pytest.mark.long
 def test_a_killed_acktr_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
     config = replace(HALLWAY, agent="acktr", learner=ACKTR, shards=2)
     train(config, tmp_path / "whole", workers=1)
@@ -80,7 +81,9 @@ def test_a_killed_acktr_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 
 
-@pytest.mark.parametrize("processes", [1, 2, 4])
+@pytest.mark.parametrize(
+    "processes", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 4))]
+)
 def test_a_killed_ppo_run_ends_with_the_same_bytes(processes: int, tmp_path: Path) -> None:
     config = replace(HALLWAY, agent="ppo", learner=PPO, shards=4, steps=1_000)
     train(config, tmp_path / "whole", workers=1)
@@ -105,6 +108,7 @@ def _read(path: Path) -> bytes:
     return path.read_bytes() if path.is_file() else b""
 
 
+@pytest.mark.long
 def test_workers_do_not_change_a_byte(tmp_path: Path) -> None:
     config = replace(ATARI, steps=60, protocol="machado")
     for workers in (1, 2, 4):

@@ -15,6 +15,7 @@ from deepcs.runs.train import train
 from deepcs.studies.local import run_jobs
 
 
+@pytest.mark.long
 def test_deepcs_learns_to_fetch_the_key_before_the_door_and_a2c_does_not(tmp_path: Path) -> None:
     jobs = [hallway_job(name, tmp_path / name) for name in ("deepcs", "plain")]
     run_jobs(jobs, failed=lambda job, reason: pytest.fail(f"{job.out}: {reason}"))
@@ -30,6 +31,7 @@ def test_acktr_learns_it_in_half_the_steps(tmp_path: Path) -> None:
     assert success(load_run(tmp_path)) > 0.90
 
 
+@pytest.mark.long
 def test_ppo_learns_it_in_half_the_steps_too(tmp_path: Path) -> None:
     faster = PPOSettings(learning_rate=1e-3, schedule="linear")
     train(RunConfig("KeyHallway", agent="ppo", steps=250_000, learner=faster), tmp_path)

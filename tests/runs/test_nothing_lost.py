@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from trainee import Trainee, assert_same_run
+from trainee import assert_same_run
 
 from deepcs.agents.a2c import A2CSettings
 from deepcs.cli.main import main
@@ -48,14 +48,14 @@ def test_a_study_does_not_begin_finished_runs_anew(
         '[[experiments]]\nworlds = ["KeyHallway"]\ntreatments = ["deepcs", "plain"]\n'
         "seeds = 1\nsteps = 400\nsettings = { actors = 2, log_every = 100 }\n"
     )
-    main(["study", "run", "s.toml", "--out", "s", "--at-once", "1"])
+    main(["study", "run", "s.toml", "--out", "s", "--at-once", "2"])
     gone, damaged = sorted((tmp_path / "s" / "runs").iterdir())
     logs = (gone / "curve.csv").read_bytes()
     shutil.rmtree(gone / "checkpoints")
     (weights,) = damaged.rglob("weights.safetensors")
     weights.write_bytes(b"damaged")  # a finished run without one whole checkpoint is not done
     with pytest.raises(SystemExit) as stop:
-        main(["study", "run", "s.toml", "--out", "s", "--at-once", "1"])
+        main(["study", "run", "s.toml", "--out", "s", "--at-once", "2"])
     assert stop.value.code == 1
     said = capsys.readouterr().err
     assert "are gone" in said
@@ -162,7 +162,7 @@ def test_evaluate_says_that_it_plays_an_older_checkpoint(
 
 def test_a_full_disk_stops_runs_and_not_the_study(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        '[[experiments]]\nworlds = ["KeyHallway"]\ntreatments = ["deepcs", "plain"]\n'
+        '[[experiments]]\nworlds = ["KeyHallway"]\ntreatments = ["deepcs"]\n'
         "seeds = 1\nsteps = 400\nsettings = { actors = 2, log_every = 100 }\n"
     )
 
@@ -170,13 +170,13 @@ def test_a_full_disk_stops_runs_and_not_the_study(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, 3_000))
 
     study = [sys.executable, "-c", "from deepcs.cli.main import main; main()"]
-    study += ["study", "run", "s.toml", "--out", "s", "--at-once", "2"]
+    study += ["study", "run", "s.toml", "--out", "s", "--at-once", "1"]
     done = subprocess.run(
         study, cwd=tmp_path, preexec_fn=no_room, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stderr.count("Could not write") == 2
+    assert done.stderr.count("Could not write") == 1
     subprocess.run(study, cwd=tmp_path, check=True, capture_output=True)
 
 
@@ -199,11 +199,3 @@ def test_a_damaged_study_file_gives_advice_that_works(
     os.unlink(tmp_path / "s" / "study.json")
     main(["study", "run", "s.toml", "--out", "s", "--at-once", "1"])
     assert list(load_run(run).curve["step"]) == list(before)
-
-
-def test_a_run_killed_before_its_first_checkpoint_may_be_begun_again(tmp_path: Path) -> None:
-    config = replace(HALLWAY, steps=100_000, checkpoint_every=100_000)
-    with Trainee(config, tmp_path / "run") as trainee:
-        assert trainee.wait_until(trainee.begun)
-        assert trainee.kill()
-    assert resume(tmp_path / "run", steps=400) is None

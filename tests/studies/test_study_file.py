@@ -136,7 +136,7 @@ def test_a_wrong_line_is_one_sentence(change: tuple[str, str], words: str) -> No
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('agents = ["ppo"]', "Got agent 'ppo'; choose one of a2c, acktr"),
+        ('agents = ["dqn"]', "Got agent 'dqn'; choose one of a2c, acktr, ppo"),
         ("settings = { tiles = 8 }", "got setting 'tiles'; the nearest is tile"),
         ("settings = { a2c.gama = 0.9 }", "got setting 'a2c.gama'; the nearest is a2c.gamma"),
         ("settings = { a2c = 3 }", "got setting 'a2c'; the nearest is a2c"),

@@ -84,7 +84,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path: Path) ->
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 1}', '{"format": 1, "name": "x"}'])
 def test_a_damaged_study_is_refused(content: str, folder: StudyFolder) -> None:
     (folder.path / "study.json").write_text(content)
-    with pytest.raises(StudyError, match=r"study\.json is damaged .*; delete that file and run"):
+    with pytest.raises(StudyError, match=r"study\.json is damaged .* delete that file and run"):
         folder.read()
 
 

@@ -67,6 +67,7 @@ def test_runs_are_ordinary_ones_and_running_again_redoes_nothing(
     assert changed(whole / "runs") == before
 
 
+@pytest.mark.long
 def test_a_killed_study_leaves_nothing_running_and_goes_on_from_its_checkpoints(
     whole: Path, tmp_path: Path
 ) -> None:

@@ -161,8 +161,6 @@ class WorldFacts:
     spaces: Spaces
     weight: Weight
     """its own, of the reward mix"""
-    is_curious: bool
-    """its infos have `intrinsic`"""
 
 
 def look_at(world: str | Game, **settings: Any) -> WorldFacts:
@@ -170,7 +168,7 @@ def look_at(world: str | Game, **settings: Any) -> WorldFacts:
     env = make_actor(world, **settings)
     try:
         spaces = Spaces(env.observation_space, env.action_space)
-        return WorldFacts(spaces, _own_weight(env), _is_curious(env))
+        return WorldFacts(spaces, _own_weight(env))
     finally:
         env.close()
 
@@ -184,13 +182,18 @@ def _own_weight(env: Env) -> Weight:
     return next((layer.weight for layer in curious_layers(env)), UNCLIPPED)
 
 
-def _is_curious(env: Env) -> bool:
-    if env.has_wrapper_attr("explorer"):
-        return True
-    env.action_space.seed(0)
-    _, at_reset = env.reset(seed=0)
-    *_, after_step = env.step(env.action_space.sample())
-    return "intrinsic" in at_reset or "intrinsic" in after_step
+def is_curious(world: str | Game, **settings: Any) -> bool:
+    """Whether its infos have `intrinsic`; settings as in make_actor."""
+    env = make_actor(world, **settings)
+    try:
+        if env.has_wrapper_attr("explorer"):
+            return True
+        env.action_space.seed(0)
+        _, at_reset = env.reset(seed=0)
+        *_, after_step = env.step(env.action_space.sample())
+        return "intrinsic" in at_reset or "intrinsic" in after_step
+    finally:
+        env.close()
 
 
 def _check_settings(world: str, settings: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from deepcs.agents.training import Training
 from deepcs.curiosity.games import find_game
 from deepcs.curiosity.reward import Weight, check_weight, is_apart, kept_apart
 from deepcs.curiosity.tiles import check_whole_tile
-from deepcs.envs.make import check_not_ataris, look_at, world_name
+from deepcs.envs.make import check_not_ataris, is_curious, look_at, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.counts import Count, World
@@ -133,13 +133,6 @@ class RunConfig:
             asked = {"protocol": self.protocol, "max_frames": self.max_frames, "grid": self.grid}
             check_not_ataris(self.world, asked)
         facts = look_at(self.world, **self.actor_settings())
-        wanted = self.treatment_settings
-        if (wanted.paid or wanted.sees_grid) and not facts.is_curious:
-            raise ValueError(
-                f"{self.world} has no curiosity (no 'intrinsic' in its info), which treatment "
-                f"{wanted.name} needs; wrap the environment in deepcs.CuriosityWrapper(env, "
-                "locate=...), or choose treatment plain."
-            )
         weight = self._weight(self.learner, facts.weight)
         config = dataclasses.replace(self, weight=weight)
         try:
@@ -149,7 +142,19 @@ class RunConfig:
         training = config.training()
         check_memory(training, plan)
         training.agent_type.vectors(self.learner, plan, self.shards)
+        self._check_curious()
         return dataclasses.replace(config, network=plan.name)
+
+    def _check_curious(self) -> None:
+        """Refuse a treatment that needs curiosity where there is none."""
+        wanted = self.treatment_settings
+        needed = wanted.paid or wanted.sees_grid
+        if needed and not is_curious(self.world, **self.actor_settings()):
+            raise ValueError(
+                f"{self.world} has no curiosity (no 'intrinsic' in its info), which treatment "
+                f"{wanted.name} needs; wrap the environment in deepcs.CuriosityWrapper(env, "
+                "locate=...), or choose treatment plain."
+            )
 
     def _fitting_shards(self, settings: Any, is_game: bool) -> int:
         """One shard per core, or the most below that which the agent can work in."""

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from deepcs.runs.checkpoint import FILES, UNFINISHED
-from deepcs.system.files import delete_folder, holds_only, write_synced
+from deepcs.system.files import delete_folder, holds_only, write_whole
 
 LEASE_SECONDS = 60.0
 RENEWALS = 4  # in the time after which an owner that is not heard of counts as lost
@@ -142,9 +142,12 @@ class Lease:
     def _wait_and_claim(self, mine: Path, until: float) -> int:
         signature = json.dumps(asdict(Owner.this_process(self._seconds)))
         while True:
-            mine.mkdir(parents=True, exist_ok=True)
-            write_synced(mine / OWNER, signature.encode())
-            now = (mine / OWNER).stat().st_mtime  # the storage's clock, whatever ours may say
+            try:
+                mine.mkdir(parents=True, exist_ok=True)
+                write_whole(mine / OWNER, signature.encode())
+                now = (mine / OWNER).stat().st_mtime  # the storage's clock, whatever ours may say
+            except FileNotFoundError:
+                continue  # taken for a dead process's, before its owner stood in it
             newest = max(_epochs(self._leases), default=0)
             owner = _alive(self._leases / str(newest), now)
             if owner is None and self._claim(mine, newest + 1):
