@@ -60,6 +60,7 @@ def test_approximate_kl_is_that_of_the_policy_before_and_after_the_update() -> N
     replicas.close()
 
 
+@pytest.mark.long
 def test_processes_change_no_bit_of_weights_vectors_and_columns() -> None:
     results = []
     for workers in (1, 2, 4):

@@ -84,7 +84,9 @@ def test_of_many_who_want_a_ticket_one_gets_it():
     ("world", "settings"),
     [
         ("MontezumaRevenge", {"protocol": "machado", "max_frames": 400}),
-        ("Seaquest", {"grid": "stacked", "protocol": "baselines"}),
+        pytest.param(
+            *("Seaquest", {"grid": "stacked", "protocol": "baselines"}), marks=pytest.mark.long
+        ),
     ],
 )
 def test_workers_that_help_change_nothing(world, settings):

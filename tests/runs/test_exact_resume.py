@@ -93,6 +93,7 @@ def test_a_killed_ppo_run_ends_with_the_same_bytes(processes: int, tmp_path: Pat
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 
 
+@pytest.mark.long
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
     config = replace(HALLWAY, steps=20_000, checkpoint_every=20_000)
     with Trainee(config, tmp_path / "killed") as trainee:

@@ -24,6 +24,7 @@ def test_deepcs_learns_to_fetch_the_key_before_the_door_and_a2c_does_not(tmp_pat
     assert rates["plain"] < 0.05
 
 
+@pytest.mark.long
 def test_acktr_learns_it_in_half_the_steps(tmp_path: Path) -> None:
     constant = ACKTRSettings(schedule="constant")
     config = RunConfig("KeyHallway", agent="acktr", steps=250_000, learner=constant, shards=1)

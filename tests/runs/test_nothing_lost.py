@@ -160,6 +160,7 @@ def test_evaluate_says_that_it_plays_an_older_checkpoint(
     assert "Playing the one of step 600 instead." in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_full_disk_stops_runs_and_not_the_study(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
         '[[experiments]]\nworlds = ["KeyHallway"]\ntreatments = ["deepcs"]\n'
