@@ -62,7 +62,7 @@ def test_lines_name_only_what_they_use_and_register_no_game_of_the_papers() -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["hiro"], "Got game 'hiro', which ale-py cannot play alone; the nearest of its 104 is"),
+        (["hiro"], "Got game 'hiro', which ale-py cannot play alone; the nearest is Hero: "),
         (["hero", "--states", "0"], "Got 0 states; give a whole number from 10 up."),
         (["hero", "--seed", "-1"], "Got seed -1; give a whole number from 0 up."),
         (["hero", "--out", "hero.jpg"], "Got --out hero.jpg; give the name of a file that ends"),

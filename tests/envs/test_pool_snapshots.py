@@ -55,7 +55,9 @@ def test_a_restored_pool_goes_on_identically_often(world, protocol, before, seed
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_snapshot_continues_in_fresh_processes_with_other_workers(world):
     steps = STEPS.get(world, ATARI_STEPS)
-    settings = {"num_envs": 3, "protocol": "machado", **SHORT}
+    settings = {"num_envs": 3}
+    if world != "KeyHallway":
+        settings |= {"protocol": "machado", **SHORT}
     envs = deepcs.make_vec(world, seed=1, workers=0, **settings)
     envs.reset()
     play_pool(envs, 40, seed=1)
