@@ -342,7 +342,9 @@ def test_a_name_that_is_no_text_is_refused(here: Path, capsys: pytest.CaptureFix
         ["study", "report", "demo"],
     ],
 )
-@pytest.mark.parametrize("after", [0.0, 0.3, 1.5])
+@pytest.mark.parametrize(
+    "after", [0.3, *(pytest.param(s, marks=pytest.mark.long) for s in (0.0, 0.02, 0.1, 1.5))]
+)
 def test_ctrl_c_at_any_time_ends_without_a_traceback(
     here: Path, arguments: list[str], after: float
 ) -> None:
@@ -360,7 +362,10 @@ def test_ctrl_c_at_any_time_ends_without_a_traceback(
     process.stdout.readline()
     time.sleep(after + 0.02)
     os.killpg(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    try:
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, error) == (130, "deepcs: Interrupted.\n")
 
 

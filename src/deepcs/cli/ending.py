@@ -28,6 +28,7 @@ INTERRUPTED = 128 + signal.SIGINT
 SHOW = "DEEPCS_TRACEBACK"
 LONGEST = 2_000  # characters of a sentence
 AGAIN_SECONDS = 0.02  # until a Ctrl-C that Python swallowed is repeated
+REMINDER_SECONDS = 3.0  # until one is repeated that has not ended the command, nor its cleaning up
 OF_THE_MACHINE = {  # no other input would have helped
     *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE),
     *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
@@ -45,8 +46,8 @@ class Interrupts:
 def noting_interrupts() -> Iterator[Interrupts]:
     """Ctrl-C raises KeyboardInterrupt, is noted, and is repeated where Python swallows it.
 
-    Some libraries turn the interrupt of their import into an error of another kind, and what is
-    raised in a destructor or a callback goes nowhere.
+    Some libraries turn the interrupt of their import into an error of another kind, or into
+    nothing, and what is raised in a destructor or a callback goes nowhere.
     """
     interrupts = Interrupts()
     if (
@@ -56,13 +57,21 @@ def noting_interrupts() -> Iterator[Interrupts]:
         yield interrupts
         return
 
+    reminders: list[threading.Timer] = []
+
+    def remind(seconds: float) -> None:
+        reminders.append(threading.Timer(seconds, _thread.interrupt_main))
+        reminders[-1].daemon = True
+        reminders[-1].start()
+
     def note(number: int, frame: FrameType | None) -> None:
         interrupts.noted = True
+        remind(REMINDER_SECONDS)
         raise KeyboardInterrupt
 
     def repeat(lost: Any) -> None:
         if issubclass(lost.exc_type, KeyboardInterrupt):
-            threading.Timer(AGAIN_SECONDS, _thread.interrupt_main).start()
+            remind(AGAIN_SECONDS)
         else:
             before(lost)
 
@@ -71,6 +80,8 @@ def noting_interrupts() -> Iterator[Interrupts]:
     try:
         yield interrupts
     finally:
+        for reminder in reminders:
+            reminder.cancel()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.unraisablehook = before
 
