@@ -58,9 +58,8 @@ def test_placed_kills_of_a_run_with_an_own_part_change_nothing(part: str, tmp_pa
     assert len(evaluate(load_agent(tmp_path / "killed"), games=2, workers=0).games) == 2
 
 
-@pytest.mark.parametrize(
-    "part", ["both", *(pytest.param(p, marks=pytest.mark.long) for p in PARTS if p != "both")]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("part", PARTS)
 def test_a_killed_run_with_an_own_part_ends_with_the_same_bytes(part: str, tmp_path: Path) -> None:
     config = replace(HALLWAY, **PARTS[part])
     train(config, tmp_path / "whole", workers=1)

@@ -49,7 +49,7 @@ def kill_often(config: RunConfig, tmp_path: Path, rng: Random, wanted: int) -> N
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_kills_at_placed_calls_change_nothing(learner: str, tmp_path: Path) -> None:
     config = replace(HALLWAY, steps=480, **LEARNERS[learner])
-    kill_often(config, tmp_path, Random(learner), wanted=12)
+    kill_often(config, tmp_path, Random(learner), wanted=8)
 
 
 @pytest.mark.long

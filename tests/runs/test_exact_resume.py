@@ -81,9 +81,8 @@ def test_a_killed_acktr_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 
 
-@pytest.mark.parametrize(
-    "processes", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 4))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 2, 4])
 def test_a_killed_ppo_run_ends_with_the_same_bytes(processes: int, tmp_path: Path) -> None:
     config = replace(HALLWAY, agent="ppo", learner=PPO, shards=4, steps=1_000)
     train(config, tmp_path / "whole", workers=1)
