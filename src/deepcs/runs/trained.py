@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,28 @@ from deepcs.runs.checkpoint import (
 )
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, check_settings
+from deepcs.runs.shipped import PREFIX, find_shipped, read_weights
 from deepcs.runs.trust import check_code
+
+
+@dataclass(frozen=True)
+class Thoughts:
+    """What an agent makes of observations."""
+
+    logits: Tensor
+    """(N, actions)"""
+    values: Tensor
+    """(N,), or (N, heads) of a network with several"""
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Of each action: (N, actions)."""
+        found: np.ndarray = torch.softmax(self.logits, 1).numpy()
+        return found
+
+    def act(self, uniforms: np.ndarray | None = None) -> np.ndarray:
+        """Actions (N,): drawn with these numbers in [0, 1), (N,), or the likeliest without."""
+        return greedy(self.logits) if uniforms is None else sample(self.logits, uniforms)
 
 
 class TrainedAgent:
@@ -49,17 +71,17 @@ class TrainedAgent:
 
     def act(self, observations: Any, rng: np.random.Generator | None = None) -> np.ndarray:
         """Actions (N,): drawn from the policy with `rng`, or the likeliest without."""
-        logits = self._advance(observations)
-        return greedy(logits) if rng is None else sample(logits, rng.random(len(logits)))
+        thoughts = self.consider(observations)
+        return thoughts.act(None if rng is None else rng.random(len(thoughts.logits)))
 
     def act_with(self, observations: Any, uniforms: np.ndarray) -> np.ndarray:
         """Actions (N,) drawn from the policy with these numbers in [0, 1), (N,)."""
-        return sample(self._advance(observations), uniforms)
+        return self.consider(observations).act(uniforms)
 
-    def _advance(self, observations: Any) -> Tensor:
-        """Logits (N, actions); a network with memory takes its step."""
-        logits, _, self._memory = self._network.play(as_tensors(observations), self._memory)
-        return logits
+    def consider(self, observations: Any) -> Thoughts:
+        """Logits and values of observations; a network with memory takes its step."""
+        logits, values, self._memory = self._network.play(as_tensors(observations), self._memory)
+        return Thoughts(logits, values)
 
     def forget(self, ended: np.ndarray | None = None) -> None:
         """New games begin: in those places, bool (N,), where one ended; None: everywhere."""
@@ -87,12 +109,18 @@ def load_agent(
 ) -> TrainedAgent:
     """The agent of a run: of its newest whole checkpoint, or of the one at a step.
 
-    allow_code: run what it names as module:name, though this user did not train it. say: is told
-    if a newer checkpoint is damaged.
+    run: its folder, or agents:NAME of an agent that comes with the package. allow_code: run what
+    it names as module:name, though this user did not train it. say: is told if a newer checkpoint
+    is damaged.
 
     >>> agent = load_agent("runs/Freeway-deepcs-paper-seed0")  # doctest: +SKIP
     >>> actions = agent.act(observations, np.random.default_rng(0))  # doctest: +SKIP
     """
+    if str(run).startswith(PREFIX):
+        shipped = find_shipped(str(run))
+        if step not in (None, shipped.step):
+            raise CheckpointError(f"{run} has only step {shipped.step:,}; leave the step out.")
+        return load_packed(shipped.path, shipped.step)
     folder = RunFolder(run)
     saved = folder.read_config()
     check_code(folder.path, saved.config, saved.trained_here, allow_code)
@@ -119,3 +147,11 @@ def load_agent(
         checkpoint = newest
     check_settings(folder, saved, saved.identity, checkpoint, accept_changes=False)
     return TrainedAgent(config, checkpoint.step, checkpoint.weights)
+
+
+def load_packed(folder: Path, step: int) -> TrainedAgent:
+    """The agent in a folder like those of deepcs.runs.shipped, trained for so many steps."""
+    saved = RunFolder(folder).read_config()
+    check_code(folder, saved.config, trained_here=False, allowed=False)
+    config = dataclasses.replace(saved.config, device="cpu").resolved()
+    return TrainedAgent(config, step, read_weights(folder))
