@@ -28,7 +28,7 @@ from deepcs.runs.errors import RunError
 from deepcs.runs.shipped import ShippedAgent, shipped_agents
 from deepcs.studies.experiment import StudyError
 from deepcs.studio.catalog import Catalog, NotHereError
-from deepcs.studio.details import FirstGames, curves_of, settings_of, visits_of
+from deepcs.studio.details import CurveReader, FirstGames, settings_of, visits_of
 from deepcs.studio.guard import Door, Guard
 from deepcs.studio.matrix import study_matrix
 from deepcs.studio.session import Groups
@@ -53,6 +53,7 @@ class Studio:
         self.summaries = Summaries(self.catalog)
         self._own_worlds = tuple(own_worlds)
         self._one_at_a_time = threading.Lock()
+        self._curves = CurveReader()
         self._firsts: dict[Path, FirstGames] = {}
         self.groups = Groups(self.catalog, self.worlds)
         page = resources.files("deepcs.studio") / "page"
@@ -101,7 +102,7 @@ class Studio:
             **as_json(self.summaries.one(name)),
             "settings": settings_of(saved),
             "versions": {key: str(text) for key, text in saved.versions.items()},
-            "curve": curves_of(path),
+            "curve": self._curves.read(path),
             **firsts.look(),
         }
 

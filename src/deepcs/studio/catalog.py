@@ -18,6 +18,7 @@ from deepcs.system.files import UnsafePathError, refuse_links
 DEEPEST = 6  # folders below
 MOST_FOLDERS = 20_000  # looked into
 LOOK_SECONDS = 2.0  # between looks
+SUMMED_UP = ("config.json", "curve.csv", "lock", "lease", "checkpoints")  # of a run in a list
 
 
 class NotHereError(ValueError):
@@ -50,21 +51,25 @@ class Catalog:
             return self._found
 
     def run(self, name: str) -> Path:
-        """The folder of a run; raises NotHereError."""
-        return self._folder(name, "config.json")
+        """The folder of a run, which holds no link; raises NotHereError."""
+        return _without_links(self._folder(name, "config.json"))
+
+    def glance(self, name: str) -> Path:
+        """The folder of a run of which only what stands in SUMMED_UP will be read."""
+        path = self._folder(name, "config.json")
+        for part in SUMMED_UP:
+            if (path / part).is_symlink():
+                raise NotHereError(f"{path / part} is a link, which the studio does not follow.")
+        return path
 
     def study(self, name: str) -> Path:
-        """The folder of a study; raises NotHereError."""
-        return self._folder(name, "study.json")
+        """The folder of a study, which holds no link; raises NotHereError."""
+        return _without_links(self._folder(name, "study.json"))
 
     def _folder(self, name: str, mark: str) -> Path:
         path = self.below(name)
         if not _is(path / mark, stat.S_ISREG):
             raise NotHereError(f"There is no {name!r} below the studio's folder.")
-        try:
-            refuse_links(path)
-        except UnsafePathError as error:
-            raise NotHereError(str(error)) from error
         return path
 
     def below(self, name: str) -> Path:
@@ -108,6 +113,14 @@ class Catalog:
                 inside = entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
                 if inside and depth < DEEPEST:
                     waiting.append((folder / entry.name, depth + 1))
+
+
+def _without_links(path: Path) -> Path:
+    try:
+        refuse_links(path)
+    except UnsafePathError as error:
+        raise NotHereError(str(error)) from error
+    return path
 
 
 def _is(path: Path, kind: object) -> bool:

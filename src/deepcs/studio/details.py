@@ -18,6 +18,7 @@ from deepcs.runs.logs import read_visits
 from deepcs.studio.summaries import finite
 
 POINTS = 600  # of a curve
+KEPT = 32  # runs whose curves are remembered
 SLICES = 40  # of the time that visits are told over
 ACROSS = 256  # tiles of a room that are told in either direction
 ROOMS = 24  # told at most, those with most visits
@@ -35,10 +36,30 @@ def settings_of(saved: SavedRun) -> dict[str, str]:
     return flat
 
 
-def curves_of(run: Path) -> dict[str, list[float | None]]:
-    """Columns of curve.csv by name, means of neighbouring rows where there are too many."""
-    columns = read_curve(run)
-    return {name: [finite(number) for number in _thinned(c)] for name, c in columns.items()}
+Curves = dict[str, list[float | None]]
+
+
+class CurveReader:
+    """Curves of runs; a file that has not changed is not read again."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, tuple[tuple[int, int], Curves]] = {}
+
+    def read(self, run: Path) -> Curves:
+        """Columns of curve.csv by name, means of neighbouring rows where there are too many."""
+        try:
+            stat = (run / "curve.csv").stat()
+        except OSError:
+            return {}
+        stamp = stat.st_mtime_ns, stat.st_size
+        known = self._read.pop(run, None)
+        if known is None or known[0] != stamp:
+            columns = read_curve(run)
+            known = stamp, {name: [*map(finite, _thinned(c))] for name, c in columns.items()}
+        self._read[run] = known
+        if len(self._read) > KEPT:
+            del self._read[next(iter(self._read))]
+        return known[1]
 
 
 def _thinned(column: np.ndarray) -> np.ndarray:
@@ -50,14 +71,6 @@ def _thinned(column: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         means: np.ndarray = sums / np.add.reduceat(known, edges[:-1])
     return means.round(6)
-
-
-@dataclass(frozen=True)
-class Milestone:
-    """The first game in which something happened, if it has."""
-
-    label: str
-    step: int | None
 
 
 class FirstGames:

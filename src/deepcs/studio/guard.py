@@ -54,7 +54,9 @@ class Door:
 
     def knows(self, host: str) -> bool:
         """Whether a Host header is one of this server's names."""
-        name, _, port = host.rpartition(":")
+        name, colon, port = host.rpartition(":")
+        if not colon or host.endswith("]"):  # as browsers leave out the usual port
+            name, port = host, "80"
         if port != str(self.port):
             return False
         if self.host is None:

@@ -59,7 +59,7 @@ class Summaries:
 
     def _of(self, name: str, held: set[tuple[int, int]]) -> Summary:
         try:
-            path = self._catalog.run(name)
+            path = self._catalog.glance(name)
             return self._read(name, path, held)
         except (RunError, NotHereError) as error:
             return Summary(name, problem=str(error))

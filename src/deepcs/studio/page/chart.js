@@ -9,7 +9,9 @@ const TOP = 8;
 const RIGHT = 12;
 const COLOURS = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
-export function colour(k) { return `var(${COLOURS[k % COLOURS.length]})`; }
+export function colour(k) {
+  return `var(${COLOURS[k % COLOURS.length]})`;
+}
 
 /** Round numbers from low to high, some `count` of them. */
 export function ticks(low, high, count) {
@@ -28,10 +30,15 @@ export function lineChart(title) {
   const element = el("figure", { class: "chart" }, told, place);
   let series = [];
   let scales = null;
-  const drawAgain = () => { scales = draw(place, series, title); };
+  const drawAgain = () => {
+    scales = draw(place, series, title);
+  };
   new ResizeObserver(drawAgain).observe(place);
   place.addEventListener("pointermove", (event) => point(event));
-  place.addEventListener("pointerleave", () => { last(); place.querySelector(".cross")?.remove(); });
+  place.addEventListener("pointerleave", () => {
+    last();
+    place.querySelector(".cross")?.remove();
+  });
 
   function last() {
     const ends = series.map(({ y }) => [...y].reverse().find((value) => value !== null));
@@ -47,7 +54,9 @@ export function lineChart(title) {
     told.lastChild.textContent = `${values.map((value) => plain(value, 3)).join("  ")}  at step ${short(step ?? 0)}`;
     place.querySelector(".cross")?.remove();
     const at = scales.x(step ?? 0);
-    place.firstChild?.append(svg("line", { class: "cross", x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM }));
+    place.firstChild?.append(
+      svg("line", { class: "cross", x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM }),
+    );
   }
 
   return {
@@ -62,7 +71,9 @@ export function lineChart(title) {
 
 function nearest(xs, x) {
   let best = 0;
-  xs.forEach((each, k) => { if (Math.abs(each - x) < Math.abs(xs[best] - x)) best = k; });
+  xs.forEach((each, k) => {
+    if (Math.abs(each - x) < Math.abs(xs[best] - x)) best = k;
+  });
   return best;
 }
 
@@ -79,11 +90,18 @@ function draw(place, series, title) {
   const end = Math.max(...xs, 1);
   const x = (value) => LEFT + (value / end) * (width - LEFT - RIGHT);
   const y = (value) => TOP + ((high - value) / (high - low)) * (HEIGHT - TOP - BOTTOM);
-  const picture = svg("svg", { width, height: HEIGHT, role: "img", "aria-label": `${title} over training` });
+  const picture = svg("svg", {
+    width,
+    height: HEIGHT,
+    role: "img",
+    "aria-label": `${title} over training`,
+  });
   const heights = ticks(low, high, 4);
   for (const value of heights) {
-    picture.append(svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }),
-      text(LEFT - 6, y(value) + 4, label(value, heights), "end"));
+    picture.append(
+      svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }),
+      text(LEFT - 6, y(value) + 4, label(value, heights), "end"),
+    );
   }
   for (const value of ticks(0, end, Math.max(2, width / 110))) {
     picture.append(text(x(value), HEIGHT - 6, short(value), "middle"));

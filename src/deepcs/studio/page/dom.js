@@ -24,12 +24,19 @@ export function svg(tag, attributes = {}, ...children) {
 export function plain(number, digits = 2) {
   if (number === null || number === undefined || !Number.isFinite(number)) return "–";
   const shown = Number.isInteger(number) ? 0 : digits;
-  return number.toLocaleString("en", { minimumFractionDigits: shown, maximumFractionDigits: shown });
+  return number.toLocaleString("en", {
+    minimumFractionDigits: shown,
+    maximumFractionDigits: shown,
+  });
 }
 
 /** 2,500,000 as 2.5M. */
 export function short(number) {
-  for (const [size, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+  for (const [size, letter] of [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ]) {
     if (Math.abs(number) >= size) return `${+(number / size).toPrecision(3)}${letter}`;
   }
   return `${+number.toPrecision(3)}`;
@@ -39,12 +46,17 @@ export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172800 ? `${(seconds / 3600).toFixed(1)} h` : `${(seconds / 86400).toFixed(1)} days`;
+  return seconds < 172800
+    ? `${(seconds / 3600).toFixed(1)} h`
+    : `${(seconds / 86400).toFixed(1)} days`;
 }
 
 /** Whether keys go to a field instead of the page. */
 export function isTyping(event) {
   const at = event.target;
-  return at instanceof HTMLSelectElement || at instanceof HTMLTextAreaElement
-    || (at instanceof HTMLInputElement && at.type !== "checkbox");
+  return (
+    at instanceof HTMLSelectElement ||
+    at instanceof HTMLTextAreaElement ||
+    (at instanceof HTMLInputElement && at.type !== "checkbox")
+  );
 }

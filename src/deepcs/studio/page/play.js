@@ -6,19 +6,30 @@ import { ask } from "./server.js";
 import { Theatre } from "./theatre.js";
 
 const KEYS = {
-  ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down",
-  a: "left", d: "right", w: "up", s: "down", " ": "fire", x: "fire", Enter: "fire",
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+  a: "left",
+  d: "right",
+  w: "up",
+  s: "down",
+  " ": "fire",
+  x: "fire",
+  Enter: "fire",
 };
 
 export function playView(root, query) {
   let theatre = null;
   let left = false;
-  ask("overview").then((overview) => {
-    if (left) return;
-    const world = query.get("world");
-    if (!world) choose(root, overview);
-    else theatre = new Game(root, { world, query, overview });
-  }).catch((error) => root.append(el("p", { class: "message", text: error.message })));
+  ask("overview")
+    .then((overview) => {
+      if (left) return;
+      const world = query.get("world");
+      if (!world) choose(root, overview);
+      else theatre = new Game(root, { world, query, overview });
+    })
+    .catch((error) => root.append(el("p", { class: "message", text: error.message })));
   return () => {
     left = true;
     theatre?.leave();
@@ -26,19 +37,41 @@ export function playView(root, query) {
 }
 
 function choose(root, { worlds }) {
-  root.append(el("div", { class: "heading" }, el("h1", { text: "Play" })),
-    el("p", { class: "lead", text: "Play with the arrow keys and the space bar. Every tile that you touch lights up, and counts once in a game: that is all that the agent is paid for." }),
-    el("ul", { class: "worlds" }, ...worlds.map((world) =>
-      el("li", {}, el("a", { href: address("play", new URLSearchParams({ world })), text: world })))));
+  root.append(
+    el("div", { class: "heading" }, el("h1", { text: "Play" })),
+    el("p", {
+      class: "lead",
+      text: "Play with the arrow keys and the space bar. Every tile that you touch lights up, and counts once in a game: that is all that the agent is paid for.",
+    }),
+    el(
+      "ul",
+      { class: "worlds" },
+      ...worlds.map((world) =>
+        el(
+          "li",
+          {},
+          el("a", { href: address("play", new URLSearchParams({ world })), text: world }),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Who could play the same world beside the person. */
 function rivals(world, { agents, runs }) {
   return [
-    ...agents.filter((agent) => agent.world === world).map((agent) => ({
-      text: playerText({ kind: "agent", name: agent.name }), label: `${agent.name} (in the box, ${plain(agent.median)} points)` })),
-    ...runs.filter((run) => run.world === world && run.checkpoints?.length && !run.code?.length).map((run) => ({
-      text: playerText({ kind: "run", name: run.name }), label: run.name })),
+    ...agents
+      .filter((agent) => agent.world === world)
+      .map((agent) => ({
+        text: playerText({ kind: "agent", name: agent.name }),
+        label: `${agent.name} (in the box, ${plain(agent.median)} points)`,
+      })),
+    ...runs
+      .filter((run) => run.world === world && run.checkpoints?.length && !run.code?.length)
+      .map((run) => ({
+        text: playerText({ kind: "run", name: run.name }),
+        label: run.name,
+      })),
   ];
 }
 
@@ -47,22 +80,45 @@ class Game extends Theatre {
     const found = rivals(world, overview);
     const asked = query.get("beside");
     const beside = asked === "nobody" ? null : parsePlayer(asked ?? found[0]?.text ?? "");
-    const select = el("select", { "aria-label": "who plays beside you", onchange: () => {
-      const wanted = new URLSearchParams({ world, beside: select.value });
-      location.hash = address("play", wanted);
-    } }, el("option", { value: "nobody", text: "nobody" }), ...found.map(({ text, label }) => el("option", { value: text, text: label })));
+    const select = el(
+      "select",
+      {
+        "aria-label": "who plays beside you",
+        onchange: () => {
+          const wanted = new URLSearchParams({ world, beside: select.value });
+          location.hash = address("play", wanted);
+        },
+      },
+      el("option", { value: "nobody", text: "nobody" }),
+      ...found.map(({ text, label }) => el("option", { value: text, text: label })),
+    );
     select.value = beside ? playerText(beside) : "nobody";
-    root.append(el("div", { class: "heading" }, el("h1", { text: world }),
-      el("label", {}, "beside you ", select), el("a", { class: "button", href: "#/play", text: "Other games" })));
+    root.append(
+      el(
+        "div",
+        { class: "heading" },
+        el("h1", { text: world }),
+        el("label", {}, "beside you ", select),
+        el("a", { class: "button", href: "#/play", text: "Other games" }),
+      ),
+    );
     const players = [{ kind: "you", name: world }, ...(beside ? [beside] : [])];
     super(root, {
-      view: "play", query, players, titles: ["You", ...(beside ? [beside.name] : [])],
-      runs: new Map(overview.runs.map((run) => [run.name, run])), begins: false,
-      shortcuts: "arrows or w a s d: move · space: fire or act · p: pause · r: again · n: next game",
+      view: "play",
+      query,
+      players,
+      titles: ["You", ...(beside ? [beside.name] : [])],
+      runs: new Map(overview.runs.map((run) => [run.name, run])),
+      begins: false,
+      shortcuts:
+        "arrows or w a s d: move · space: fire or act · p: pause · r: again · n: next game",
     });
     this.held = new Set();
     this.onUp = (event) => this.release(KEYS[event.key]);
-    this.onBlur = () => { this.held.clear(); this.tell([]); };
+    this.onBlur = () => {
+      this.held.clear();
+      this.tell([]);
+    };
     document.addEventListener("keyup", this.onUp);
     window.addEventListener("blur", this.onBlur);
     root.append(this.pad());
@@ -86,8 +142,16 @@ class Game extends Theatre {
 
   key(event) {
     const key = KEYS[event.key];
-    if (!key || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey
-      || (event.target instanceof HTMLElement && event.target.matches("button, a") && ["Enter", " "].includes(event.key))) {
+    if (
+      !key ||
+      isTyping(event) ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      (event.target instanceof HTMLElement &&
+        event.target.matches("button, a") &&
+        ["Enter", " "].includes(event.key))
+    ) {
       super.key(event);
       return;
     }
@@ -109,14 +173,35 @@ class Game extends Theatre {
     if (this.held.delete(key)) this.tell([]);
   }
 
-  tell(pressed) { this.line.say({ do: "keys", held: [...this.held], pressed }); }
+  tell(pressed) {
+    this.line.say({ do: "keys", held: [...this.held], pressed });
+  }
 
   /** Keys for fingers. */
   pad() {
-    const key = (name, sign) => el("button", { type: "button", class: `pad-${name}`, "aria-label": name, text: sign,
-      onpointerdown: (event) => { event.preventDefault(); this.press(name); },
-      onpointerup: () => this.release(name), onpointerleave: () => this.release(name), onpointercancel: () => this.release(name) });
-    return el("div", { class: "pad" }, key("left", "◀"), key("up", "▲"), key("down", "▼"), key("right", "▶"), key("fire", "●"));
+    const key = (name, sign) =>
+      el("button", {
+        type: "button",
+        class: `pad-${name}`,
+        "aria-label": name,
+        text: sign,
+        onpointerdown: (event) => {
+          event.preventDefault();
+          this.press(name);
+        },
+        onpointerup: () => this.release(name),
+        onpointerleave: () => this.release(name),
+        onpointercancel: () => this.release(name),
+      });
+    return el(
+      "div",
+      { class: "pad" },
+      key("left", "◀"),
+      key("up", "▲"),
+      key("down", "▼"),
+      key("right", "▶"),
+      key("fire", "●"),
+    );
   }
 
   leave() {

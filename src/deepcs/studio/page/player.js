@@ -26,27 +26,64 @@ export class PlayerCard {
   constructor(title, told, extra = null) {
     this.told = told;
     this.frames = 0;
-    this.screen = el("canvas", { class: "screen", role: "img", "aria-label": `${told.world}, as it is played` });
-    this.plane = el("canvas", { class: "plane", role: "img", "aria-label": "the curiosity grid as the network sees it" });
+    this.screen = el("canvas", {
+      class: "screen",
+      role: "img",
+      "aria-label": `${told.world}, as it is played`,
+    });
+    this.plane = el("canvas", {
+      class: "plane",
+      role: "img",
+      "aria-label": "the curiosity grid as the network sees it",
+    });
     this.cells = new Map(NUMBERS.map(([name]) => [name, el("dd", { class: `n-${name}` })]));
-    this.numbers = el("dl", { class: "numbers" }, ...NUMBERS.map(([name]) =>
-      el("div", { title: MEANING[name] }, el("dt", { text: name }), this.cells.get(name))));
-    this.bars = told.actions.map((name) => el("li", {}, el("span", { text: actionText(name) }), el("i")));
+    this.numbers = el(
+      "dl",
+      { class: "numbers" },
+      ...NUMBERS.map(([name]) =>
+        el("div", { title: MEANING[name] }, el("dt", { text: name }), this.cells.get(name)),
+      ),
+    );
+    this.bars = told.actions.map((name) =>
+      el("li", {}, el("span", { text: actionText(name) }), el("i")),
+    );
     this.rooms = el("div", { class: "rooms", hidden: true });
     const policy = el("ol", { class: "policy", "aria-label": "what it wants to do" }, ...this.bars);
     const person = told.trained === undefined;
     const about = person
       ? el("p", { class: "faint", text: told.world })
-      : el("p", { class: "faint", text: `${told.world} · ${told.treatment} · ${told.learner} · ${short(told.trained)} steps` });
-    this.element = el("article", { class: "player" },
+      : el("p", {
+          class: "faint",
+          text: `${told.world} · ${told.treatment} · ${told.learner} · ${short(told.trained)} steps`,
+        });
+    this.element = el(
+      "article",
+      { class: "player" },
       el("header", {}, el("h2", { text: title }), about),
-      el("div", { class: "body" },
-        el("div", { class: "stage" }, this.screen, el("p", { class: "over", hidden: true, text: "game over" })),
-        el("div", { class: "side" },
-          el("div", { class: "beside" },
+      el(
+        "div",
+        { class: "body" },
+        el(
+          "div",
+          { class: "stage" },
+          this.screen,
+          el("p", { class: "over", hidden: true, text: "game over" }),
+        ),
+        el(
+          "div",
+          { class: "side" },
+          el(
+            "div",
+            { class: "beside" },
             el("figure", {}, this.plane, el("figcaption", { text: planeText(told) })),
-            this.numbers),
-          person ? null : policy, this.rooms, extra)));
+            this.numbers,
+          ),
+          person ? null : policy,
+          this.rooms,
+          extra,
+        ),
+      ),
+    );
     this.plane.hidden = !told.sees_grid || !told.curious;
     if (told.map) this.drawMap();
   }
@@ -103,10 +140,16 @@ export class PlayerCard {
   }
 
   drawBox(context, [left, top, right, bottom, standing], scale) {
-    const edges = [left * scale + 1, top * scale + 1, (right - left) * scale - 2, (bottom - top) * scale - 2];
+    const edges = [
+      left * scale + 1,
+      top * scale + 1,
+      (right - left) * scale - 2,
+      (bottom - top) * scale - 2,
+    ];
     const age = performance.now() - (this.flashed ?? -FLASH);
     context.fillStyle = TILE;
-    if (standing && age < FLASH) context.fillStyle = `rgba(255, 246, 150, ${0.75 * (1 - age / FLASH) + 0.24})`;
+    if (standing && age < FLASH)
+      context.fillStyle = `rgba(255, 246, 150, ${0.75 * (1 - age / FLASH) + 0.24})`;
     context.fillRect(...edges);
     context.strokeStyle = standing ? "#fff" : EDGE;
     context.lineWidth = standing ? 3 : 1;
@@ -114,11 +157,13 @@ export class PlayerCard {
   }
 
   drawMap() {
-    this.places = new Map(this.told.map.map(([room, row, column]) => {
-      const cell = el("span", { text: room });
-      cell.style.gridArea = `${row + 1} / ${column + 1}`;
-      return [String(room), cell];
-    }));
+    this.places = new Map(
+      this.told.map.map(([room, row, column]) => {
+        const cell = el("span", { text: room });
+        cell.style.gridArea = `${row + 1} / ${column + 1}`;
+        return [String(room), cell];
+      }),
+    );
     this.rooms.classList.add("pyramid");
     this.rooms.setAttribute("aria-label", "rooms visited");
     this.rooms.append(...this.places.values());
@@ -138,17 +183,27 @@ export class PlayerCard {
     this.rooms.hidden = known.length < 2;
     if (text === this.roomsText) return;
     this.roomsText = text;
-    this.rooms.replaceChildren(el("span", { class: "faint", text: "rooms" }), ...known.map((name) =>
-      el("span", { class: name === room.join(".") ? "chip here" : "chip", text: name || "·" })));
+    this.rooms.replaceChildren(
+      el("span", { class: "faint", text: "rooms" }),
+      ...known.map((name) =>
+        el("span", { class: name === room.join(".") ? "chip here" : "chip", text: name || "·" }),
+      ),
+    );
   }
 }
 
 function actionText(name) {
   if (name === "NOOP") return "nothing";
-  return name.toLowerCase().replace(/(up|down)(?=.)/, "$1 ").replace(/(left|right)(?=.)/, "$1 ");
+  return name
+    .toLowerCase()
+    .replace(/(up|down)(?=.)/, "$1 ")
+    .replace(/(left|right)(?=.)/, "$1 ");
 }
 
 function planeText(told) {
   if (!told.curious) return "no curiosity grid here";
-  return told.sees_grid ? "the curiosity grid, as the network sees it" : "the grid is not seen by this agent";
+  if (told.trained === undefined) return "the curiosity grid, as an agent sees it";
+  return told.sees_grid
+    ? "the curiosity grid, as the network sees it"
+    : "the grid is not seen by this agent";
 }

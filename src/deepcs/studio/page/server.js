@@ -8,8 +8,9 @@ const waiting = new Set();
 export function tellDead(what) {
   waiting.add(what);
   banner.hidden = false;
-  banner.textContent = "The studio’s server does not answer. If you ended it, start deepcs studio "
-    + "again; this page goes on by itself where the address is the same.";
+  banner.textContent =
+    "The studio’s server does not answer. If you ended it, start deepcs studio " +
+    "again; this page goes on by itself where the address is the same.";
 }
 
 export function tellAlive(what) {
@@ -28,7 +29,9 @@ export async function ask(path, name) {
     throw new Error("The server does not answer.");
   }
   tellAlive("ask");
-  const content = await response.json().catch(() => ({ problem: `The server said ${response.status}.` }));
+  const content = await response
+    .json()
+    .catch(() => ({ problem: `The server said ${response.status}.` }));
   if (!response.ok) throw new Error(content.problem);
   return content;
 }

@@ -12,17 +12,29 @@ export class Theatre {
   /** view, query: the address; players: who plays; titles: as shown; runs: summaries by name. */
   constructor(root, { view, query, players, titles, runs, begins, shortcuts }) {
     Object.assign(this, { view, query, players, titles, runs, begins });
-    this.state = { playing: false, over: false, game: this.game, greedy: this.greedy, speed: this.speed };
+    this.state = {
+      playing: false,
+      over: false,
+      game: this.game,
+      greedy: this.greedy,
+      speed: this.speed,
+    };
     this.cards = [];
     this.showing = Promise.resolve();
     this.grid = el("div", { class: `cards cards-${players.length}`, "aria-busy": "true" });
-    this.message = el("p", { class: "message", role: "status", text: "The players are on their way …" });
+    this.message = el("p", {
+      class: "message",
+      role: "status",
+      text: "The players are on their way …",
+    });
     this.makeControls(shortcuts);
     root.append(this.message, this.grid, this.controls);
     this.line = new Line({
       opened: () => this.enter(),
       told: (what) => this.hear(what),
-      shown: (data) => { this.showing = this.showing.then(() => this.show(data)); },
+      shown: (data) => {
+        this.showing = this.showing.then(() => this.show(data));
+      },
     });
     this.onVisible = () => this.line.say({ do: document.hidden ? "hide" : "show" });
     this.onKey = (event) => this.key(event);
@@ -30,28 +42,71 @@ export class Theatre {
     document.addEventListener("keydown", this.onKey);
   }
 
-  get game() { return Math.min(Math.max(Math.trunc(Number(this.query.get("game"))) || 0, 0), 1e9); }
-  get greedy() { return this.query.get("greedy") === "1"; }
-  get speed() { return SPEEDS.includes(Number(this.query.get("speed"))) ? Number(this.query.get("speed")) : 1; }
-  get who() { return this.players.map(playerText).join(" "); }
+  get game() {
+    return Math.min(Math.max(Math.trunc(Number(this.query.get("game"))) || 0, 0), 1e9);
+  }
+  get greedy() {
+    return this.query.get("greedy") === "1";
+  }
+  get speed() {
+    return SPEEDS.includes(Number(this.query.get("speed"))) ? Number(this.query.get("speed")) : 1;
+  }
+  get who() {
+    return this.players.map(playerText).join(" ");
+  }
 
   makeControls(shortcuts) {
-    const button = (text, title, work, more = {}) => el("button", { type: "button", text, title, onclick: work, ...more });
-    this.playButton = button("Play", "play or pause (space)", () => this.toggle(), { class: "primary" });
+    const button = (text, title, work, more = {}) =>
+      el("button", {
+        type: "button",
+        text,
+        title,
+        ...more,
+        onclick: (event) => {
+          if (event.detail) event.currentTarget.blur(); // after a click, the space bar is the game's again
+          work();
+        },
+      });
+    this.playButton = button("Play", "play or pause (space)", () => this.toggle(), {
+      class: "primary",
+    });
     this.stepButton = button("Step", "one step (.)", () => this.line.say({ do: "step" }));
-    this.speedField = el("select", { title: "speed", "aria-label": "speed", onchange: () => this.setSpeed() },
-      ...SPEEDS.map((speed) => el("option", { value: speed, text: `${speed}×` })));
-    this.gameField = el("input", { type: "number", min: 0, max: 1e9, step: 1, "aria-label": "game", title: "the seed: which of the games that deepcs evaluate plays", onchange: () => this.again() });
+    this.speedField = el(
+      "select",
+      { title: "speed", "aria-label": "speed", onchange: () => this.setSpeed() },
+      ...SPEEDS.map((speed) => el("option", { value: speed, text: `${speed}×` })),
+    );
+    this.gameField = el("input", {
+      type: "number",
+      min: 0,
+      max: 1e9,
+      step: 1,
+      "aria-label": "game",
+      title: "the seed: which of the games that deepcs evaluate plays",
+      onchange: () => this.again(),
+    });
     this.greedyField = el("input", { type: "checkbox", onchange: () => this.again() });
     this.rate = el("span", { class: "faint rate" });
-    this.controls = el("div", { class: "controls", role: "toolbar", "aria-label": "controls" },
-      this.playButton, this.stepButton,
+    this.controls = el(
+      "div",
+      { class: "controls", role: "toolbar", "aria-label": "controls" },
+      this.playButton,
+      this.stepButton,
       el("label", {}, "speed ", this.speedField),
       el("label", {}, "game ", this.gameField),
       button("Again", "begin this game again (r)", () => this.again()),
       button("Next", "the next game (n)", () => this.again(this.state.game + 1)),
-      this.view === "watch" ? el("label", { title: "always the likeliest action, instead of drawing from the policy" }, this.greedyField, " greedy") : null,
-      this.rate, el("span", { class: "faint keys-help", text: shortcuts }));
+      this.view === "watch"
+        ? el(
+            "label",
+            { title: "always the likeliest action, instead of drawing from the policy" },
+            this.greedyField,
+            " greedy",
+          )
+        : null,
+      this.rate,
+      el("span", { class: "faint keys-help", text: shortcuts }),
+    );
     this.speedField.value = this.speed;
     this.gameField.value = this.game;
     this.greedyField.checked = this.greedy;
@@ -92,13 +147,22 @@ export class Theatre {
   }
 
   askAllowance({ code, player }) {
-    const allow = el("button", { type: "button", class: "primary", text: "Allow and play", onclick: () => {
-      this.line.say({ do: "allow", run: player });
-      this.open();
-    } });
-    this.say(el("strong", { text: "This run would run code that you did not train with here: " }),
-      el("code", { text: code.join(", ") }), el("br"),
-      "Look at that code first. It is imported only if you allow it, and may then do whatever you may do. ", allow);
+    const allow = el("button", {
+      type: "button",
+      class: "primary",
+      text: "Allow and play",
+      onclick: () => {
+        this.line.say({ do: "allow", run: player });
+        this.open();
+      },
+    });
+    this.say(
+      el("strong", { text: "This run would run code that you did not train with here: " }),
+      el("code", { text: code.join(", ") }),
+      el("br"),
+      "Look at that code first. It is imported only if you allow it, and may then do whatever you may do. ",
+      allow,
+    );
   }
 
   meet(told) {
@@ -120,9 +184,17 @@ export class Theatre {
     if (steps.length < 2) return null;
     const chosen = steps.includes(player.step) ? steps.indexOf(player.step) : steps.length - 1;
     const shown = el("output", { text: short(steps[chosen]) });
-    const field = el("input", { type: "range", min: 0, max: steps.length - 1, step: 1, value: chosen,
-      oninput: () => { shown.textContent = short(steps[field.value]); },
-      onchange: () => this.changeStep(k, steps[field.value]) });
+    const field = el("input", {
+      type: "range",
+      min: 0,
+      max: steps.length - 1,
+      step: 1,
+      value: chosen,
+      oninput: () => {
+        shown.textContent = short(steps[field.value]);
+      },
+      onchange: () => this.changeStep(k, steps[field.value]),
+    });
     return el("label", { class: "checkpoint" }, "checkpoint ", field, " ", shown);
   }
 
@@ -147,20 +219,32 @@ export class Theatre {
     this.speedField.value = state.speed;
     this.greedyField.checked = state.greedy;
     this.query.set("game", state.game);
-    if (state.speed !== 1) this.query.set("speed", state.speed); else this.query.delete("speed");
-    if (state.greedy) this.query.set("greedy", "1"); else this.query.delete("greedy");
+    if (state.speed !== 1) this.query.set("speed", state.speed);
+    else this.query.delete("speed");
+    if (state.greedy) this.query.set("greedy", "1");
+    else this.query.delete("greedy");
     this.note();
   }
 
-  note() { note(this.view, this.query); }
+  note() {
+    note(this.view, this.query);
+  }
 
-  toggle() { this.line.say({ do: this.state.playing ? "pause" : "play" }); }
+  toggle() {
+    this.line.say({ do: this.state.playing ? "pause" : "play" });
+  }
 
-  setSpeed() { this.line.say({ do: "speed", times: Number(this.speedField.value) }); }
+  setSpeed() {
+    this.line.say({ do: "speed", times: Number(this.speedField.value) });
+  }
 
   again(game = Math.trunc(Number(this.gameField.value)) || 0) {
     const goesOn = this.state.playing || this.state.over;
-    this.line.say({ do: "again", game: Math.min(Math.max(game, 0), 1e9), greedy: this.greedyField.checked });
+    this.line.say({
+      do: "again",
+      game: Math.min(Math.max(game, 0), 1e9),
+      greedy: this.greedyField.checked,
+    });
     if (goesOn) this.line.say({ do: "play" });
   }
 
@@ -197,8 +281,11 @@ export class Theatre {
       this.line.say({ do: "seen", frame });
       return;
     }
-    await Promise.all(head.sizes.map(([picture, plane], k) =>
-      this.cards[k].take(part(picture), part(plane), head.players?.[k])));
+    await Promise.all(
+      head.sizes.map(([picture, plane], k) =>
+        this.cards[k].take(part(picture), part(plane), head.players?.[k]),
+      ),
+    );
     for (const card of this.cards) card.draw();
     this.line.say({ do: "seen", frame });
   }
