@@ -40,6 +40,7 @@ def tool() -> ModuleType:
 def box(tool: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two agents: one packed as it is, one in half precision."""
     folder = tmp_path_factory.mktemp("agents")
+    tool.RANDOM_GAMES = 16  # type: ignore[attr-defined]
     train(HALLWAY, folder / "run")
     for name, half in (("Whole", False), ("Half", True)):
         tool.pack(folder / "run", name, folder / "box", half=half, games=3)

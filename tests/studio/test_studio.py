@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import cv2
+import httpx
 import numpy as np
 import pytest
-from serving import Address, Page, page
+from serving import PATIENCE, Address, Page, page
 
 from deepcs.runs.evaluate import play_games
 from deepcs.runs.trained import load_agent
@@ -226,3 +230,19 @@ def test_a_run_that_cannot_be_read_is_told_and_hides_no_other(
         assert server.get("/api/run", params={"name": "damaged"}).status_code == 422
     finally:
         shutil.rmtree(damaged)
+
+
+def test_the_command_serves_what_it_was_asked_to_watch_until_ctrl_c(folder: Path) -> None:
+    run = folder / "deep" / "hall"
+    command = [sys.executable, "-m", "deepcs", "watch", str(run), "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address, mark, place = process.stdout.readline().split()[-1].partition("#")
+        assert (mark, place) == ("#", "/watch?p=run%3Ahall")
+        (found,) = httpx.get(f"{address}api/overview", timeout=PATIENCE).json()["runs"]
+        assert found["name"] == "hall"
+    finally:
+        process.send_signal(signal.SIGINT)
+        code = process.wait(PATIENCE)
+    assert code == 130

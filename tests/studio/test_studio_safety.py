@@ -329,7 +329,7 @@ names = st.sampled_from(("do", "players", "game", "greedy", "times", "frame", "h
 words = st.sampled_from(("open", "again", "speed", "keys", "seen", "attach", "allow", "play"))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.text(max_size=60)
     | values.map(json.dumps)

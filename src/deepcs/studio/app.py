@@ -182,4 +182,5 @@ def make_app(studio: Studio, door: Door) -> ASGIApp:
         ],
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False
     return Guard(app, door)
