@@ -65,13 +65,19 @@ def measure_frames(seconds: int) -> None:
             for players in (1, 2, 4):
                 page.goto("about:blank")
                 page.goto(f"{address}#/watch?{'&'.join(['p=run:run'] * players)}")
-                page.wait_for_function("document.querySelector('.n-step')?.textContent > 5")
+                _wait_for_step(page, 5)
                 shown = [_frames(page) for _ in range(seconds)]
                 print(
                     f"{players} at normal speed: {statistics.median(shown)} frames/s of each, "
                     f"{min(shown)} in the slowest of {seconds} seconds",
                     flush=True,
                 )
+
+
+def _wait_for_step(page: Page, least: int) -> None:
+    """Playwright's own way of waiting needs eval, which the page's policy forbids."""
+    while int(page.evaluate("document.querySelector('.n-step')?.textContent || 0")) < least:
+        page.wait_for_timeout(50)
 
 
 def _frames(page: Page) -> int:
