@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test test-all test-cluster lint install wheel clean
+.PHONY: demo test test-all test-cluster test-browser lint install wheel clean
 
 $(INSTALLED): pyproject.toml constraints.txt src/deepcs/_version.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -14,6 +14,11 @@ $(INSTALLED): pyproject.toml constraints.txt src/deepcs/_version.py
 .venv/installed-cluster: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[dev,cluster]'
+	touch $@
+
+.venv/installed-browser: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[dev,browser]'
 	touch $@
 
 install: $(INSTALLED)
@@ -27,13 +32,17 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "not long and not cluster"
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "not long and not cluster and not browser"
 
 test-all: lint
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "not cluster"
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "not cluster and not browser"
 
 test-cluster: .venv/installed-cluster
 	$(BIN)/python -m pytest -m cluster
+
+# Drives the chromium of the system, or that of $$CHROMIUM; none is downloaded.
+test-browser: .venv/installed-browser
+	$(BIN)/python -m pytest -m browser
 
 wheel: $(INSTALLED)
 	rm -rf build dist  # what is left in build would go into the wheel

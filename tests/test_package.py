@@ -13,7 +13,10 @@ import pytest
 import deepcs
 from deepcs.envs.mazes import MAZES
 
-LAYERS = ("system", "curiosity", "envs", "agents", "runs", "studies", "film", "analysis", "cli")
+LAYERS = (
+    *("system", "curiosity", "envs", "agents", "runs", "studies", "film", "analysis", "studio"),
+    "cli",
+)
 
 
 @pytest.mark.parametrize("name", deepcs.__all__)

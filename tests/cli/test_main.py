@@ -137,6 +137,13 @@ def test_train_resume_evaluate_and_record_follow_each_other(tmp_path: Path) -> N
         (["evaluate", "nowhere"], "is not the folder of a run"),
         (["record", "nowhere"], "is not the folder of a run"),
         (["bench", "--seconds", "0"], "Got 0.0 seconds"),
+        (["studio", "nowhere"], "Got folder nowhere, which is not one"),
+        (["studio", "--port", "99999"], "Got port 99999"),
+        (["studio", "--host", "256.1.1.1", "--no-browser"], "Got host 256.1.1.1"),
+        (["watch", "nobody"], "Got 'nobody', which is no agent of the package"),
+        (["watch", "."], "Got ., which is a folder, but not of a run"),
+        (["play", "Pong"], "Got world 'Pong'"),
+        (["play", "Freeway", "--seed", "-1"], "Got seed -1"),
     ],
 )
 def test_a_command_that_cannot_be_done_says_so_in_one_line(

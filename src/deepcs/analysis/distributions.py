@@ -35,15 +35,10 @@ from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.games import known_game
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.checkpoint import CheckpointError, checkpoint_steps, read_checked
-from deepcs.runs.evaluate import (
-    EVALUATION_FORMAT,
-    EVALUATION_SEED,
-    Evaluation,
-    evaluate,
-    save_evaluation,
-)
+from deepcs.runs.evaluate import EVALUATION_FORMAT, Evaluation, evaluate, save_evaluation
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.logs import parse_room
+from deepcs.runs.numbering import EVALUATION_SEED
 from deepcs.runs.trained import load_agent
 
 SELECTION_SEED = 2_000_003  # apart from the seeds that report

@@ -81,7 +81,8 @@ def run_demo(out: Path) -> None:
         f"With curiosity the chicken crosses {ours:g} times a game, without it {control:g} "
         f"times.\nLearning curves: {escape(str(figure))}\nVideo:           {escape(str(video))}\n"
         f"Runs:            {escape(f'{out}/*  (try: deepcs evaluate {out}/freeway-deepcs)')}\n"
-        f"[dim]{(time.monotonic() - began) / 60:.1f} minutes.[/dim]",
+        f"[dim]{(time.monotonic() - began) / 60:.1f} minutes.[/dim]\n\n"
+        f"See them play, side by side: {escape(f'deepcs studio {out}')}",
         highlight=False,
         emoji=False,
         soft_wrap=True,

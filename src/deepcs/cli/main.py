@@ -26,6 +26,10 @@ deepcs train GAME          train an agent: DeepCS on A2C, ACKTR or PPO, or a con
 deepcs resume RUN          go on with a run, exactly
 deepcs evaluate RUN        play many games with a trained agent: a table and a CSV
 deepcs record RUN          film a game, with the curiosity grid over it
+deepcs studio [FOLDER]     watch, play and compare in a browser
+deepcs watch NAME_OR_RUN   the studio, with an agent playing
+deepcs play GAME           the studio, with you playing
+deepcs agents              the trained agents that come with the package
 deepcs study run STUDY     many runs, on this machine or a cluster: demo, laptop, paper or your own
 deepcs study status STUDY  where its runs stand
 deepcs study report STUDY  its figures, tables and statistics, as one page
@@ -56,6 +60,10 @@ COMMANDS = {
     "resume": "deepcs.cli.runs:Resume",
     "evaluate": "deepcs.cli.runs:Evaluate",
     "record": "deepcs.cli.runs:Record",
+    "studio": "deepcs.cli.studio:Studio",
+    "watch": "deepcs.cli.studio:Watch",
+    "play": "deepcs.cli.studio:Play",
+    "agents": "deepcs.cli.agents:Agents",
     "study run": "deepcs.cli.studies:Run",
     "study status": "deepcs.cli.studies:Status",
     "study report": "deepcs.cli.report:Report",

@@ -24,6 +24,7 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import Count
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
 from deepcs.runs.progress import display_for
+from deepcs.runs.shipped import PREFIX
 from deepcs.runs.train import resume, train
 from deepcs.runs.trained import TrainedAgent, load_agent
 from deepcs.system.outputs import check_output
@@ -41,6 +42,14 @@ def _agent_of(arguments: Sequence[str]) -> str:
 
 
 RunPath = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+PlayedPath = Annotated[
+    Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help="a run, or agents:NAME")
+]
+
+
+def _plain_name(run: Path) -> str:
+    """A run's name, or a shipped agent's, for a file."""
+    return run.resolve().name.removeprefix(PREFIX)
 
 
 def _finish(path: Path, stopped_by: int | None) -> None:
@@ -116,7 +125,7 @@ class Resume:
 class Evaluate:
     """Play many games with a trained agent; prints a table and writes a CSV."""
 
-    path: RunPath
+    path: PlayedPath
     games: int = 100
     """games to play, each from its own seed and number of no-ops (paper: 100)"""
     seed: int = 1_000_003
@@ -133,7 +142,7 @@ class Evaluate:
     """run what the run names as module:name, though you did not train it here"""
 
     def run(self) -> None:
-        path = self.csv or Path(f"{self.path.resolve().name}-evaluation.csv")
+        path = self.csv or Path(f"{_plain_name(self.path)}-evaluation.csv")
         agent = load_agent(self.path, self.step, allow_code=self.allow_code, say=_warn)
         check_output(path, "--csv")
         torch.set_num_threads(1)  # the emulators have the cores
@@ -173,7 +182,7 @@ def evaluation_table(agent: TrainedAgent, result: Evaluation) -> Table:
 class Record:
     """Film a game: its screen, the curiosity grid if the network sees it, and the score."""
 
-    path: RunPath
+    path: PlayedPath
     out: Path | None = None
     """the MP4 file; by default named after the run, in the current folder"""
     game: int = 0
@@ -192,7 +201,7 @@ class Record:
     def run(self) -> None:
         torch.set_num_threads(1)
         agent = load_agent(self.path, self.step, allow_code=self.allow_code, say=_warn)
-        path = self.out or Path(f"{self.path.resolve().name}.mp4")
+        path = self.out or Path(f"{_plain_name(self.path)}.mp4")
         film = record(
             agent,
             path,

@@ -13,13 +13,13 @@ import numpy as np
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import CuriosityGrid
-from deepcs.envs.atari import AtariActor
-from deepcs.envs.make import make_actor
 from deepcs.envs.seats import Env
+from deepcs.film.filmed import make_filmed
 from deepcs.film.mp4 import Mp4
 from deepcs.film.overlay import draw_grid_over
 from deepcs.film.panels import Composition, Number, Scene, enlarge_game
-from deepcs.runs.evaluate import EVALUATION_SEED, PlayedGame, play_games
+from deepcs.runs.evaluate import PlayedGame, play_games
+from deepcs.runs.numbering import EVALUATION_SEED
 from deepcs.runs.trained import TrainedAgent
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
@@ -66,27 +66,6 @@ class Tally:
         self.intrinsic += info.get("intrinsic", 0.0)
         self.steps += 1
         self.look(info)
-
-
-class FilmedActor(AtariActor):
-    """Shows the maximum of the last two raw frames, as the network sees it.
-
-    A sprite that flickers, drawn in every other raw frame, would else be missing from the video,
-    which has every fourth. Where none flickers, the last frame alone: a maximum would eat dark
-    sprites that move on bright ground.
-    """
-
-    def _begin(self) -> None:
-        super()._begin()
-        self._before_last = self.ale.getScreenRGB()
-
-    def _frame(self, action: int) -> int:
-        self._before_last = self.ale.getScreenRGB()
-        return super()._frame(action)
-
-    def render(self) -> np.ndarray:
-        last = super().render()
-        return np.maximum(self._before_last, last) if self.game.flickers else last
 
 
 def record(
@@ -153,13 +132,7 @@ def _written_beside(path: Path) -> Iterator[Path]:
 
 def make_world(agent: TrainedAgent) -> Env:
     """One actor as the agent knows it, that can be looked at; its grid starts empty."""
-    world, settings = agent.config.world, agent.config.actor_settings()
-    if settings["lifetime"] == "never":
-        settings["lifetime"] = "game"
-    game = find_game(world)
-    if game is not None:
-        return FilmedActor(game, render_mode="rgb_array", **settings)
-    return make_actor(world, render_mode="rgb_array", **settings)
+    return make_filmed(agent.config.world, agent.config.actor_settings())
 
 
 class Camera:

@@ -18,13 +18,13 @@ import numpy as np
 
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.logs import room_text
+from deepcs.runs.numbering import EVALUATION_SEED, game_seeds
 from deepcs.runs.trained import TrainedAgent
 from deepcs.system import limits
 from deepcs.system.files import write_whole
 from deepcs.system.limits import check_whole
 
 EVALUATION_FORMAT = 2  # how games are numbered and seeded; 1: sixteen streams (deepcs 0.1)
-EVALUATION_SEED = 1_000_003  # apart from the seeds that people train with
 BATCH = 16  # observations that the network sees at once; actors at most
 
 
@@ -48,8 +48,7 @@ class PlayedGame:
 
 def new_game(seed: int, number: int) -> PlayedGame:
     """Game k of a seed, not yet begun; no two share a seed, nor a world and its policy."""
-    world, policy = np.random.SeedSequence((seed, number)).generate_state(2)
-    return PlayedGame(number, int(world), np.random.default_rng(policy))
+    return PlayedGame(number, *game_seeds(seed, number))
 
 
 def play_games(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,28 @@ from deepcs.runs.checkpoint import (
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, check_settings
 from deepcs.runs.observing import as_batch
+from deepcs.runs.shipped import PREFIX, find_shipped, read_weights
 from deepcs.runs.trust import check_code
+
+
+@dataclass(frozen=True)
+class Thoughts:
+    """What an agent makes of observations."""
+
+    logits: Tensor
+    """(N, actions)"""
+    values: Tensor
+    """(N,), or (N, heads) of a network with several"""
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Of each action: (N, actions)."""
+        found: np.ndarray = torch.softmax(self.logits, 1).numpy()
+        return found
+
+    def act(self, uniforms: np.ndarray | None = None) -> np.ndarray:
+        """Actions (N,): drawn with these numbers in [0, 1), (N,), or the likeliest without."""
+        return greedy(self.logits) if uniforms is None else sample(self.logits, uniforms)
 
 
 class TrainedAgent:
@@ -51,8 +73,7 @@ class TrainedAgent:
         observation_space; dicts of them where that is a Dict.
         """
         batch, single = as_batch(observations, self.observation_space)
-        logits, _ = self._look(batch)
-        probabilities: np.ndarray = torch.softmax(logits, 1).numpy()
+        probabilities = self._look(batch)[0].probabilities
         return probabilities[0] if single else probabilities
 
     def act(self, observations: Any, rng: np.random.Generator | None = None) -> Any:
@@ -61,18 +82,25 @@ class TrainedAgent:
         Drawn from the policy with `rng`, or the likeliest without.
         """
         batch, single = as_batch(observations, self.observation_space)
-        logits, self._memory = self._look(batch)
-        actions = greedy(logits) if rng is None else sample(logits, rng.random(len(logits)))
+        thoughts = self._advance(batch)
+        actions = thoughts.act(None if rng is None else rng.random(len(thoughts.logits)))
         return int(actions[0]) if single else actions
 
     def act_with(self, observations: Any, uniforms: np.ndarray) -> np.ndarray:
         """Actions (N,) for a batch, drawn from the policy with these numbers in [0, 1), (N,)."""
-        batch, _ = as_batch(observations, self.observation_space)
-        logits, self._memory = self._look(batch)
-        return sample(logits, uniforms)
+        return self.consider(observations).act(uniforms)
 
-    def _look(self, batch: Any) -> tuple[Tensor, Tensor | None]:
-        """Logits (N, actions), and what a network with memory then remembers."""
+    def consider(self, observations: Any) -> Thoughts:
+        """Logits and values of a batch of observations; a network with memory takes its step."""
+        batch, _ = as_batch(observations, self.observation_space)
+        return self._advance(batch)
+
+    def _advance(self, batch: Any) -> Thoughts:
+        thoughts, self._memory = self._look(batch)
+        return thoughts
+
+    def _look(self, batch: Any) -> tuple[Thoughts, Tensor | None]:
+        """What the agent makes of a batch, and what a network with memory then remembers."""
         seen = as_tensors(batch)
         games = len(next(iter(seen.values())) if isinstance(seen, dict) else seen)
         if self._memory is not None and len(self._memory) != games:
@@ -80,8 +108,8 @@ class TrainedAgent:
                 f"Got {games} observations, but this agent remembers {len(self._memory)} games; "
                 "give one of each, or call forget() when new games begin."
             )
-        logits, _, memory = self._network.play(seen, self._memory)
-        return logits, memory
+        logits, values, memory = self._network.play(seen, self._memory)
+        return Thoughts(logits, values), memory
 
     def forget(self, ended: np.ndarray | None = None) -> None:
         """New games begin: in those places, bool (N,), where one ended; None: everywhere."""
@@ -111,12 +139,18 @@ def load_agent(
 ) -> TrainedAgent:
     """The agent of a run: of its newest whole checkpoint, or of the one at a step.
 
-    allow_code: run what it names as module:name, though this user did not train it. say: is told
-    if a newer checkpoint is damaged.
+    run: its folder, or agents:NAME of an agent that comes with the package. allow_code: run what
+    it names as module:name, though this user did not train it. say: is told if a newer checkpoint
+    is damaged.
 
     >>> agent = load_agent("runs/Freeway-deepcs-paper-seed0")  # doctest: +SKIP
     >>> actions = agent.act(observations, np.random.default_rng(0))  # doctest: +SKIP
     """
+    if str(run).startswith(PREFIX):
+        shipped = find_shipped(str(run))
+        if step not in (None, shipped.step):
+            raise CheckpointError(f"{run} has only step {shipped.step:,}; leave the step out.")
+        return load_packed(shipped.path, shipped.step)
     folder = RunFolder(run)
     saved = folder.read_config()
     check_code(folder.path, saved.config, saved.trained_here, allow_code)
@@ -143,3 +177,11 @@ def load_agent(
         checkpoint = newest
     check_settings(folder, saved, saved.identity, checkpoint, accept_changes=False)
     return TrainedAgent(config, checkpoint.step, checkpoint.weights)
+
+
+def load_packed(folder: Path, step: int) -> TrainedAgent:
+    """The agent in a folder like those of deepcs.runs.shipped, trained for so many steps."""
+    saved = RunFolder(folder).read_config()
+    check_code(folder, saved.config, trained_here=False, allowed=False)
+    config = dataclasses.replace(saved.config, device="cpu").resolved()
+    return TrainedAgent(config, step, read_weights(folder))

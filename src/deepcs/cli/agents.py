@@ -1,0 +1,46 @@
+"""`deepcs agents`: the trained agents that come with the package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from deepcs.analysis.published import published
+from deepcs.runs.progress import short_number
+from deepcs.runs.shipped import PREFIX, ShippedAgent, shipped_agents
+
+
+@dataclass(frozen=True)
+class Agents:
+    """List the trained agents that come with the package; play one with deepcs watch NAME."""
+
+    def run(self) -> None:
+        found = shipped_agents()
+        if not found:
+            print("No agents come with this package.")
+            return
+        Console().print(agents_table(found))
+        print(f"deepcs watch {found[0].name}; deepcs evaluate {PREFIX}{found[0].name}")
+
+
+def agents_table(agents: list[ShippedAgent]) -> Table:
+    """A row per agent; scores over the games of its evaluation."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("name", "game", "treatment", "learner"):
+        table.add_column(name, overflow="fold")
+    for name in ("steps", "median score", "range", "random", "paper"):
+        table.add_column(name, justify="right")
+    for agent in agents:
+        row = published(agent.world)
+        table.add_row(
+            *(agent.name, agent.world, agent.treatment, agent.learner, short_number(agent.step)),
+            f"{agent.median:,.6g}",
+            f"{agent.lowest:,.6g} – {agent.highest:,.6g}",
+            f"{agent.random:,.4g}",
+            "" if row is None else f"{row.deepcs.points:,}",
+        )
+    table.caption = f"over {agents[0].games} games; random: mean; paper: DeepCS, Table 1"
+    return table

@@ -1,0 +1,46 @@
+"""Worlds that are looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deepcs.curiosity.games import find_game
+from deepcs.envs.atari import AtariActor
+from deepcs.envs.make import make_actor
+from deepcs.envs.seats import Env
+
+
+class FilmedActor(AtariActor):
+    """Shows the maximum of the last two raw frames, as the network sees it.
+
+    A sprite that flickers, drawn in every other raw frame, would else be missing from the video,
+    which has every fourth. Where none flickers, the last frame alone: a maximum would eat dark
+    sprites that move on bright ground.
+    """
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._before_last = self.ale.getScreenRGB()
+
+    def _frame(self, action: int) -> int:
+        self._before_last = self.ale.getScreenRGB()
+        return super()._frame(action)
+
+    def render(self) -> np.ndarray:
+        last = super().render()
+        return np.maximum(self._before_last, last) if self.game.flickers else last
+
+
+def make_filmed(world: str, settings: dict[str, Any], actor: type[AtariActor] = FilmedActor) -> Env:
+    """One actor with a picture; its grid starts empty in every game. settings: as in make_actor.
+
+    actor: what plays Atari games.
+    """
+    if settings.get("lifetime") == "never":
+        settings = {**settings, "lifetime": "game"}
+    game = find_game(world)
+    if game is not None:
+        return actor(game, render_mode="rgb_array", **settings)
+    return make_actor(world, render_mode="rgb_array", **settings)

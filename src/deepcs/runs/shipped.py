@@ -1,0 +1,94 @@
+"""Trained agents that come with the package: `agents:NAME` wherever a run can be given.
+
+trained_agents/<name>/
+  agent.json           what it is and what it scored: see ShippedAgent
+  config.json          the settings of its run, as the run had them
+  weights.safetensors  the network, by PyTorch's names
+  evaluation.csv       the games behind its score, played with exactly these weights
+  curve.csv, games.csv.gz   the run's logs
+  README.md            a card, with the head that model hubs read
+  sha256.txt           of all files above, as sha256sum writes it
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load as load_arrays
+
+from deepcs.runs.errors import RunError
+
+PREFIX = "agents:"
+BOX = Path(__file__).parents[1] / "trained_agents"
+FACTS = "agent.json"
+WEIGHTS = "weights.safetensors"
+DIGESTS = "sha256.txt"
+
+
+@dataclass(frozen=True)
+class ShippedAgent:
+    """What agent.json tells."""
+
+    name: str
+    """as in agents:NAME; its folder's name"""
+    world: str
+    treatment: str
+    learner: str
+    protocol: str
+    step: int
+    """steps that it was trained for"""
+    games: int
+    """of its evaluation"""
+    seed: int
+    """of its evaluation"""
+    greedy: bool
+    """it took the likeliest action instead of drawing from its policy"""
+    median: float
+    """score"""
+    lowest: float
+    highest: float
+    tiles: float
+    """median"""
+    random: float
+    """mean score of random play"""
+
+    @property
+    def path(self) -> Path:
+        return BOX / self.name
+
+
+def shipped_agents() -> list[ShippedAgent]:
+    """All of them, by name."""
+    return [read_facts(path.parent) for path in sorted(BOX.glob(f"*/{FACTS}"))]
+
+
+def read_facts(folder: Path) -> ShippedAgent:
+    """What an agent's folder says of it."""
+    told = json.loads((folder / FACTS).read_text())
+    return ShippedAgent(**{field.name: told[field.name] for field in fields(ShippedAgent)})
+
+
+def find_shipped(name: str) -> ShippedAgent:
+    """The agent of that name, with or without agents: before it."""
+    wanted = name.removeprefix(PREFIX).lower()
+    by_name = {agent.name.lower(): agent for agent in shipped_agents()}
+    if wanted in by_name:
+        return by_name[wanted]
+    nearest = difflib.get_close_matches(wanted, by_name, 1, 0.0)
+    hint = f"the nearest is {PREFIX}{by_name[nearest[0]].name}: " if nearest else ""
+    raise RunError(f"Got {name!r}, which is no agent of the package; {hint}see deepcs agents.")
+
+
+def read_weights(folder: Path) -> dict[str, np.ndarray]:
+    """An agent's weights by name, once all its files are seen to be whole."""
+    for line in (folder / DIGESTS).read_text().splitlines():
+        digest, _, name = line.partition("  ")
+        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
+            raise RunError(f"{folder / name} is damaged; install deepcs again.")
+    weights: dict[str, np.ndarray] = load_arrays((folder / WEIGHTS).read_bytes())
+    return weights

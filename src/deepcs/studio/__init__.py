@@ -1,0 +1,1 @@
+"""The studio: watch, play and compare in a browser."""

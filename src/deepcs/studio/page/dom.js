@@ -1,0 +1,62 @@
+// Elements are made here and only here; what comes from a run is text, never markup.
+
+/** An element; properties: attributes, `class`, `text`, and functions as listeners `onclick`. */
+export function el(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "text") element.textContent = value;
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** A number for people: decimals only where there are any. */
+export function plain(number, digits = 2) {
+  if (number === null || number === undefined || !Number.isFinite(number)) return "–";
+  const shown = Number.isInteger(number) ? 0 : digits;
+  return number.toLocaleString("en", {
+    minimumFractionDigits: shown,
+    maximumFractionDigits: shown,
+  });
+}
+
+/** 2,500,000 as 2.5M. */
+export function short(number) {
+  for (const [size, letter] of [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ]) {
+    if (Math.abs(number) >= size) return `${+(number / size).toPrecision(3)}${letter}`;
+  }
+  return `${+number.toPrecision(3)}`;
+}
+
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172800
+    ? `${(seconds / 3600).toFixed(1)} h`
+    : `${(seconds / 86400).toFixed(1)} days`;
+}
+
+/** Whether keys go to a field instead of the page. */
+export function isTyping(event) {
+  const at = event.target;
+  return (
+    at instanceof HTMLSelectElement ||
+    at instanceof HTMLTextAreaElement ||
+    (at instanceof HTMLInputElement && at.type !== "checkbox")
+  );
+}

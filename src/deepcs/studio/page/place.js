@@ -1,0 +1,30 @@
+// Where the page is: everything that a reload must not lose stands in the address.
+
+export function here() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  return { view: path || "watch", query: new URLSearchParams(query ?? "") };
+}
+
+export function address(view, query) {
+  const text = query.toString();
+  return `#/${view}${text ? `?${text}` : ""}`;
+}
+
+/** Change the address without going anywhere. */
+export function note(view, query) {
+  history.replaceState(null, "", address(view, query));
+}
+
+/** A player as it stands in the address: run:NAME@STEP, agent:NAME or you:WORLD. */
+export function playerText({ kind, name, step }) {
+  return `${kind}:${name}${step === undefined ? "" : `@${step}`}`;
+}
+
+export function parsePlayer(text) {
+  const kind = text.split(":", 1)[0];
+  let name = text.slice(kind.length + 1);
+  if (!["run", "agent", "you"].includes(kind) || !name) return null;
+  const at = /^(.*)@(\d{1,15})$/.exec(name);
+  if (kind !== "run" || !at) return { kind, name };
+  return { kind, name: at[1], step: Number(at[2]) };
+}

@@ -1,0 +1,212 @@
+// Play: a person at the keyboard, with the curiosity grid lighting up, and an agent beside.
+
+import { el, isTyping, plain } from "./dom.js";
+import { address, parsePlayer, playerText } from "./place.js";
+import { ask } from "./server.js";
+import { Theatre } from "./theatre.js";
+
+const KEYS = {
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+  a: "left",
+  d: "right",
+  w: "up",
+  s: "down",
+  " ": "fire",
+  x: "fire",
+  Enter: "fire",
+};
+
+export function playView(root, query) {
+  let theatre = null;
+  let left = false;
+  ask("overview")
+    .then((overview) => {
+      if (left) return;
+      const world = query.get("world");
+      if (!world) choose(root, overview);
+      else theatre = new Game(root, { world, query, overview });
+    })
+    .catch((error) => root.append(el("p", { class: "message", text: error.message })));
+  return () => {
+    left = true;
+    theatre?.leave();
+  };
+}
+
+function choose(root, { worlds }) {
+  root.append(
+    el("div", { class: "heading" }, el("h1", { text: "Play" })),
+    el("p", {
+      class: "lead",
+      text: "Play with the arrow keys and the space bar. Every tile that you touch lights up, and counts once in a game: that is all that the agent is paid for.",
+    }),
+    el(
+      "ul",
+      { class: "worlds" },
+      ...worlds.map((world) =>
+        el(
+          "li",
+          {},
+          el("a", { href: address("play", new URLSearchParams({ world })), text: world }),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Who could play the same world beside the person. */
+function rivals(world, { agents, runs }) {
+  return [
+    ...agents
+      .filter((agent) => agent.world === world)
+      .map((agent) => ({
+        text: playerText({ kind: "agent", name: agent.name }),
+        label: `${agent.name} (in the box, ${plain(agent.median)} points)`,
+      })),
+    ...runs
+      .filter((run) => run.world === world && run.checkpoints?.length && !run.code?.length)
+      .map((run) => ({
+        text: playerText({ kind: "run", name: run.name }),
+        label: run.name,
+      })),
+  ];
+}
+
+class Game extends Theatre {
+  constructor(root, { world, query, overview }) {
+    const found = rivals(world, overview);
+    const asked = query.get("beside");
+    const beside = asked === "nobody" ? null : parsePlayer(asked ?? found[0]?.text ?? "");
+    const select = el(
+      "select",
+      {
+        "aria-label": "who plays beside you",
+        onchange: () => {
+          const wanted = new URLSearchParams({ world, beside: select.value });
+          location.hash = address("play", wanted);
+        },
+      },
+      el("option", { value: "nobody", text: "nobody" }),
+      ...found.map(({ text, label }) => el("option", { value: text, text: label })),
+    );
+    select.value = beside ? playerText(beside) : "nobody";
+    root.append(
+      el(
+        "div",
+        { class: "heading" },
+        el("h1", { text: world }),
+        el("label", {}, "beside you ", select),
+        el("a", { class: "button", href: "#/play", text: "Other games" }),
+      ),
+    );
+    const players = [{ kind: "you", name: world }, ...(beside ? [beside] : [])];
+    super(root, {
+      view: "play",
+      query,
+      players,
+      titles: ["You", ...(beside ? [beside.name] : [])],
+      runs: new Map(overview.runs.map((run) => [run.name, run])),
+      begins: false,
+      shortcuts:
+        "arrows or w a s d: move · space: fire or act · p: pause · r: again · n: next game",
+    });
+    this.held = new Set();
+    this.onUp = (event) => this.release(KEYS[event.key]);
+    this.onBlur = () => {
+      this.held.clear();
+      this.tell([]);
+    };
+    document.addEventListener("keyup", this.onUp);
+    window.addEventListener("blur", this.onBlur);
+    root.append(this.pad());
+  }
+
+  meet(told) {
+    super.meet(told);
+    if (!this.state.playing) this.say("Press an arrow key or the space bar to begin.");
+  }
+
+  setState(state) {
+    super.setState(state);
+    if (state.playing) this.say();
+    else if (state.over && this.cards.length > 1) this.say(this.verdict());
+  }
+
+  verdict() {
+    const [you, agent] = this.cards.map((card) => card.now);
+    return `You: ${plain(you.score)} points, ${plain(you.tiles)} tiles. ${this.titles[1]}: ${plain(agent.score)} points, ${plain(agent.tiles)} tiles.`;
+  }
+
+  key(event) {
+    const key = KEYS[event.key];
+    if (
+      !key ||
+      isTyping(event) ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      (event.target instanceof HTMLElement &&
+        event.target.matches("button, a") &&
+        ["Enter", " "].includes(event.key))
+    ) {
+      super.key(event);
+      return;
+    }
+    event.preventDefault();
+    if (!event.repeat) this.press(key);
+  }
+
+  keyWork(key, event) {
+    return key === "p" ? () => this.toggle() : key === " " ? null : super.keyWork(key, event);
+  }
+
+  press(key) {
+    this.held.add(key);
+    this.tell([key]);
+    if (!this.state.playing && !this.state.over) this.line.say({ do: "play" });
+  }
+
+  release(key) {
+    if (this.held.delete(key)) this.tell([]);
+  }
+
+  tell(pressed) {
+    this.line.say({ do: "keys", held: [...this.held], pressed });
+  }
+
+  /** Keys for fingers. */
+  pad() {
+    const key = (name, sign) =>
+      el("button", {
+        type: "button",
+        class: `pad-${name}`,
+        "aria-label": name,
+        text: sign,
+        onpointerdown: (event) => {
+          event.preventDefault();
+          this.press(name);
+        },
+        onpointerup: () => this.release(name),
+        onpointerleave: () => this.release(name),
+        onpointercancel: () => this.release(name),
+      });
+    return el(
+      "div",
+      { class: "pad" },
+      key("left", "◀"),
+      key("up", "▲"),
+      key("down", "▼"),
+      key("right", "▶"),
+      key("fire", "●"),
+    );
+  }
+
+  leave() {
+    document.removeEventListener("keyup", this.onUp);
+    window.removeEventListener("blur", this.onBlur);
+    super.leave();
+  }
+}

@@ -1,0 +1,97 @@
+// What the server is asked, and what the person is told when it does not answer.
+
+const RETRY = 2000; // milliseconds
+const banner = document.getElementById("banner");
+const waiting = new Set();
+
+/** The server is gone; what: whoever found out, until it finds otherwise. */
+export function tellDead(what) {
+  waiting.add(what);
+  banner.hidden = false;
+  banner.textContent =
+    "The studio’s server does not answer. If you ended it, start deepcs studio " +
+    "again; this page goes on by itself where the address is the same.";
+}
+
+export function tellAlive(what) {
+  waiting.delete(what);
+  if (!waiting.size) banner.hidden = true;
+}
+
+/** JSON from the server; throws an Error whose message is a sentence. */
+export async function ask(path, name) {
+  const query = name === undefined ? "" : `?${new URLSearchParams({ name })}`;
+  let response;
+  try {
+    response = await fetch(`/api/${path}${query}`);
+  } catch {
+    tellDead("ask");
+    throw new Error("The server does not answer.");
+  }
+  tellAlive("ask");
+  const content = await response
+    .json()
+    .catch(() => ({ problem: `The server said ${response.status}.` }));
+  if (!response.ok) throw new Error(content.problem);
+  return content;
+}
+
+/** Do something now and again and again while the page can be seen; returns how to end it. */
+export function repeat(work, milliseconds) {
+  let ended = false;
+  let timer = 0;
+  const turn = async () => {
+    clearTimeout(timer);
+    if (ended || document.hidden) return;
+    await work();
+    if (!ended) timer = setTimeout(turn, milliseconds);
+  };
+  document.addEventListener("visibilitychange", turn);
+  turn();
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", turn);
+  };
+}
+
+/** The websocket, connected again and again until it is closed from here. */
+export class Line {
+  constructor({ opened, told, shown }) {
+    this.on = { opened, told, shown };
+    this.connect();
+  }
+
+  connect() {
+    this.socket = new WebSocket(`ws://${location.host}/play`);
+    this.socket.binaryType = "arraybuffer";
+    this.socket.onopen = () => {
+      tellAlive(this);
+      this.on.opened();
+    };
+    this.socket.onmessage = ({ data }) => {
+      if (typeof data === "string") this.on.told(JSON.parse(data));
+      else this.on.shown(data);
+    };
+    this.socket.onclose = ({ code, reason }) => {
+      if (this.ended) return;
+      if (code === 1008 || code === 1011 || code === 4001) {
+        this.on.told({ is: "closed", sentence: reason });
+        return;
+      }
+      tellDead(this);
+      this.timer = setTimeout(() => this.connect(), RETRY);
+    };
+  }
+
+  say(message) {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  close() {
+    this.ended = true;
+    clearTimeout(this.timer);
+    tellAlive(this);
+    this.socket.close();
+  }
+}

@@ -1,0 +1,122 @@
+// A study: world × treatment, a cell for each seed, with progress and the time left.
+
+import { duration, el, plain, short } from "./dom.js";
+import { address } from "./place.js";
+import { ask, repeat } from "./server.js";
+
+const EVERY = 3000; // milliseconds
+
+export function studyView(root, query) {
+  const name = query.get("name") ?? "";
+  const place = el("div");
+  root.append(place);
+  let before = "";
+  return repeat(async () => {
+    try {
+      const study = await ask("study", name);
+      const text = JSON.stringify(study);
+      if (text !== before) draw(place, study);
+      before = text;
+    } catch (error) {
+      before = "";
+      if (!place.children.length)
+        place.replaceChildren(el("p", { class: "message", text: error.message }));
+    }
+  }, EVERY);
+}
+
+function draw(place, study) {
+  const count = (state) => study.runs.filter((run) => run.state === state).length;
+  const states = ["done", "running", "waiting", "failed"]
+    .filter(count)
+    .map((state) => `${count(state)} ${state}`);
+  const left = count("running") && study.left !== null ? [`${duration(study.left)} left`] : [];
+  const way =
+    study.name === "." ? "" : `${study.name.split("/").map(encodeURIComponent).join("/")}/`;
+  const worlds = unique(study.runs.map(({ world }) => world));
+  const columns = unique(study.runs.map(column));
+  place.replaceChildren(
+    el(
+      "div",
+      { class: "heading" },
+      el("h1", { text: study.title }),
+      study.report
+        ? el("a", {
+            class: "button primary",
+            href: `/reports/${way}report/report.html`,
+            target: "_blank",
+            rel: "noopener",
+            text: "Report",
+          })
+        : null,
+      el("a", { class: "button", href: "#/runs", text: "All runs" }),
+    ),
+    el("p", { class: "lead", text: study.about }),
+    el("p", { text: [`${study.runs.length} runs`, ...states, ...left].join(" · ") }),
+    el(
+      "div",
+      { class: "scroll" },
+      el(
+        "table",
+        { class: "matrix" },
+        el(
+          "thead",
+          {},
+          el("tr", {}, el("th"), ...columns.map((each) => el("th", { text: each, scope: "col" }))),
+        ),
+        el(
+          "tbody",
+          {},
+          ...worlds.map((world) =>
+            el(
+              "tr",
+              {},
+              el("th", { text: world, scope: "row" }),
+              ...columns.map((each) =>
+                el(
+                  "td",
+                  {},
+                  ...study.runs
+                    .filter((run) => run.world === world && column(run) === each)
+                    .map(cell),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function column({ treatment, learner, variant }) {
+  return [treatment, learner === "a2c" ? "" : learner, variant].filter(Boolean).join(" · ");
+}
+
+function unique(items) {
+  return [...new Set(items)];
+}
+
+function cell(run) {
+  const told = [
+    `seed ${run.seed}`,
+    run.state,
+    `${short(run.step)} of ${short(run.steps)} steps`,
+    run.score === null ? "" : `score ${plain(run.score)}`,
+    run.state === "running" ? `${duration(run.left)} left` : "",
+    run.reason,
+  ];
+  const link = el(
+    "a",
+    {
+      class: `cell ${run.state}`,
+      href: address("run", new URLSearchParams({ name: run.run })),
+      title: told.filter(Boolean).join("\n"),
+    },
+    el("i"),
+    el("span", { text: `seed ${run.seed}` }),
+    el("span", { text: run.score === null ? "" : short(run.score) }),
+  );
+  link.firstChild.style.width = `${Math.min(100, (100 * run.step) / Math.max(run.steps, 1))}%`;
+  return link;
+}

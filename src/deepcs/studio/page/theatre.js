@@ -1,0 +1,299 @@
+// A group of players in step, with the controls below; the views Watch and Play both are one.
+
+import { el, isTyping, short } from "./dom.js";
+import { note, playerText } from "./place.js";
+import { PlayerCard } from "./player.js";
+import { Line } from "./server.js";
+
+const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32];
+const KEPT = "deepcs-group"; // in this tab: which group it had, for which players
+
+export class Theatre {
+  /** view, query: the address; players: who plays; titles: as shown; runs: summaries by name. */
+  constructor(root, { view, query, players, titles, runs, begins, shortcuts }) {
+    Object.assign(this, { view, query, players, titles, runs, begins });
+    this.state = {
+      playing: false,
+      over: false,
+      game: this.game,
+      greedy: this.greedy,
+      speed: this.speed,
+    };
+    this.cards = [];
+    this.showing = Promise.resolve();
+    this.grid = el("div", { class: `cards cards-${players.length}`, "aria-busy": "true" });
+    this.message = el("p", {
+      class: "message",
+      role: "status",
+      text: "The players are on their way …",
+    });
+    this.makeControls(shortcuts);
+    root.append(this.message, this.grid, this.controls);
+    this.line = new Line({
+      opened: () => this.enter(),
+      told: (what) => this.hear(what),
+      shown: (data) => {
+        this.showing = this.showing.then(() => this.show(data));
+      },
+    });
+    this.onVisible = () => this.line.say({ do: document.hidden ? "hide" : "show" });
+    this.onKey = (event) => this.key(event);
+    document.addEventListener("visibilitychange", this.onVisible);
+    document.addEventListener("keydown", this.onKey);
+  }
+
+  get game() {
+    return Math.min(Math.max(Math.trunc(Number(this.query.get("game"))) || 0, 0), 1e9);
+  }
+  get greedy() {
+    return this.query.get("greedy") === "1";
+  }
+  get speed() {
+    return SPEEDS.includes(Number(this.query.get("speed"))) ? Number(this.query.get("speed")) : 1;
+  }
+  get who() {
+    return this.players.map(playerText).join(" ");
+  }
+
+  makeControls(shortcuts) {
+    const button = (text, title, work, more = {}) =>
+      el("button", {
+        type: "button",
+        text,
+        title,
+        ...more,
+        onclick: (event) => {
+          if (event.detail) event.currentTarget.blur(); // after a click, the space bar is the game's again
+          work();
+        },
+      });
+    this.playButton = button("Play", "play or pause (space)", () => this.toggle(), {
+      class: "primary",
+    });
+    this.stepButton = button("Step", "one step (.)", () => this.line.say({ do: "step" }));
+    this.speedField = el(
+      "select",
+      { title: "speed", "aria-label": "speed", onchange: () => this.setSpeed() },
+      ...SPEEDS.map((speed) => el("option", { value: speed, text: `${speed}×` })),
+    );
+    this.gameField = el("input", {
+      type: "number",
+      min: 0,
+      max: 1e9,
+      step: 1,
+      "aria-label": "game",
+      title: "the seed: which of the games that deepcs evaluate plays",
+      onchange: () => this.again(),
+    });
+    this.greedyField = el("input", { type: "checkbox", onchange: () => this.again() });
+    this.rate = el("span", { class: "faint rate" });
+    this.controls = el(
+      "div",
+      { class: "controls", role: "toolbar", "aria-label": "controls" },
+      this.playButton,
+      this.stepButton,
+      el("label", {}, "speed ", this.speedField),
+      el("label", {}, "game ", this.gameField),
+      button("Again", "begin this game again (r)", () => this.again()),
+      button("Next", "the next game (n)", () => this.again(this.state.game + 1)),
+      this.view === "watch"
+        ? el(
+            "label",
+            { title: "always the likeliest action, instead of drawing from the policy" },
+            this.greedyField,
+            " greedy",
+          )
+        : null,
+      this.rate,
+      el("span", { class: "faint keys-help", text: shortcuts }),
+    );
+    this.speedField.value = this.speed;
+    this.gameField.value = this.game;
+    this.greedyField.checked = this.greedy;
+    this.counted = setInterval(() => this.countFrames(), 1000);
+  }
+
+  countFrames() {
+    const frames = this.cards[0]?.frames ?? 0;
+    const shown = frames - (this.countedFrames ?? frames);
+    this.countedFrames = frames;
+    this.rate.textContent = this.state.playing ? `${shown} frames/s` : "";
+    this.rate.dataset.frames = shown;
+  }
+
+  enter() {
+    const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
+    if (kept?.who === this.who) this.line.say({ do: "attach", group: kept.group });
+    else this.open();
+  }
+
+  open() {
+    this.fresh = true;
+    this.line.say({ do: "open", players: this.players, game: this.game, greedy: this.greedy });
+  }
+
+  hear(what) {
+    if (what.is === "cast") this.meet(what.players);
+    else if (what.is === "state") this.setState(what);
+    else if (what.is === "gone") this.open();
+    else if (what.is === "refused" && what.code.length) this.askAllowance(what);
+    else if (what.sentence) this.say(what.sentence);
+  }
+
+  say(...parts) {
+    this.message.replaceChildren(...parts);
+    this.message.hidden = !parts.length;
+    this.grid.removeAttribute("aria-busy");
+  }
+
+  askAllowance({ code, player }) {
+    const allow = el("button", {
+      type: "button",
+      class: "primary",
+      text: "Allow and play",
+      onclick: () => {
+        this.line.say({ do: "allow", run: player });
+        this.open();
+      },
+    });
+    this.say(
+      el("strong", { text: "This run would run code that you did not train with here: " }),
+      el("code", { text: code.join(", ") }),
+      el("br"),
+      "Look at that code first. It is imported only if you allow it, and may then do whatever you may do. ",
+      allow,
+    );
+  }
+
+  meet(told) {
+    this.say();
+    this.cards = told.map((each, k) => new PlayerCard(this.titles[k], each, this.slider(k)));
+    this.grid.replaceChildren(...this.cards.map((card) => card.element));
+    if (this.fresh) {
+      this.line.say({ do: "speed", times: this.speed });
+      if (this.begins || this.goesOn) this.line.say({ do: "play" });
+      this.fresh = this.goesOn = false;
+    }
+    if (document.hidden) this.onVisible();
+  }
+
+  /** The same game, played by each checkpoint of a run. */
+  slider(k) {
+    const player = this.players[k];
+    const steps = (player.kind === "run" && this.runs.get(player.name)?.checkpoints) || [];
+    if (steps.length < 2) return null;
+    const chosen = steps.includes(player.step) ? steps.indexOf(player.step) : steps.length - 1;
+    const shown = el("output", { text: short(steps[chosen]) });
+    const field = el("input", {
+      type: "range",
+      min: 0,
+      max: steps.length - 1,
+      step: 1,
+      value: chosen,
+      oninput: () => {
+        shown.textContent = short(steps[field.value]);
+      },
+      onchange: () => this.changeStep(k, steps[field.value]),
+    });
+    return el("label", { class: "checkpoint" }, "checkpoint ", field, " ", shown);
+  }
+
+  changeStep(k, step) {
+    this.players[k].step = step;
+    const query = new URLSearchParams(this.query);
+    query.delete("p");
+    for (const player of this.players) query.append("p", playerText(player));
+    this.query = query;
+    this.note();
+    this.goesOn = this.state.playing;
+    this.open();
+  }
+
+  setState(state) {
+    this.state = state;
+    sessionStorage.setItem(KEPT, JSON.stringify({ who: this.who, group: state.group }));
+    this.playButton.textContent = state.playing ? "Pause" : "Play";
+    this.playButton.disabled = state.over;
+    this.stepButton.disabled = state.over;
+    if (document.activeElement !== this.gameField) this.gameField.value = state.game;
+    this.speedField.value = state.speed;
+    this.greedyField.checked = state.greedy;
+    this.query.set("game", state.game);
+    if (state.speed !== 1) this.query.set("speed", state.speed);
+    else this.query.delete("speed");
+    if (state.greedy) this.query.set("greedy", "1");
+    else this.query.delete("greedy");
+    this.note();
+  }
+
+  note() {
+    note(this.view, this.query);
+  }
+
+  toggle() {
+    this.line.say({ do: this.state.playing ? "pause" : "play" });
+  }
+
+  setSpeed() {
+    this.line.say({ do: "speed", times: Number(this.speedField.value) });
+  }
+
+  again(game = Math.trunc(Number(this.gameField.value)) || 0) {
+    const goesOn = this.state.playing || this.state.over;
+    this.line.say({
+      do: "again",
+      game: Math.min(Math.max(game, 0), 1e9),
+      greedy: this.greedyField.checked,
+    });
+    if (goesOn) this.line.say({ do: "play" });
+  }
+
+  key(event) {
+    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const work = this.keyWork(event.key, event);
+    if (!work) return;
+    event.preventDefault();
+    work();
+  }
+
+  keyWork(key, event) {
+    if (event.target instanceof HTMLButtonElement && key === " ") return null;
+    return {
+      " ": () => this.toggle(),
+      ".": () => this.line.say({ do: "step" }),
+      r: () => this.again(),
+      n: () => this.again(this.state.game + 1),
+    }[key];
+  }
+
+  /** Draw a showing: a frame's number, a JSON head, and the PNGs whose sizes it tells. */
+  async show(data) {
+    const view = new DataView(data);
+    const frame = view.getUint32(0, true);
+    const length = view.getUint32(4, true);
+    const head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 8, length)));
+    let at = 8 + length;
+    const part = (size) => {
+      at += size;
+      return size ? new Uint8Array(data, at - size, size) : null;
+    };
+    if (this.cards.length !== head.sizes.length) {
+      this.line.say({ do: "seen", frame });
+      return;
+    }
+    await Promise.all(
+      head.sizes.map(([picture, plane], k) =>
+        this.cards[k].take(part(picture), part(plane), head.players?.[k]),
+      ),
+    );
+    for (const card of this.cards) card.draw();
+    this.line.say({ do: "seen", frame });
+  }
+
+  leave() {
+    clearInterval(this.counted);
+    document.removeEventListener("visibilitychange", this.onVisible);
+    document.removeEventListener("keydown", this.onKey);
+    this.line.close();
+  }
+}

@@ -1,0 +1,135 @@
+// Watch: choose up to four players, or watch those that the address names.
+
+import { el, plain, short } from "./dom.js";
+import { address, parsePlayer, playerText } from "./place.js";
+import { ask } from "./server.js";
+import { Theatre } from "./theatre.js";
+
+const MOST = 4;
+
+export function watchView(root, query) {
+  const players = query.getAll("p").map(parsePlayer).filter(Boolean).slice(0, MOST);
+  let theatre = null;
+  let left = false;
+  ask("overview")
+    .then((overview) => {
+      if (left) return;
+      if (!players.length) {
+        choose(root, overview);
+        return;
+      }
+      const runs = new Map(overview.runs.map((run) => [run.name, run]));
+      root.append(
+        el(
+          "div",
+          { class: "heading" },
+          el("h1", { text: "Watch" }),
+          el("a", { class: "button", href: "#/watch", text: "Choose others" }),
+        ),
+      );
+      theatre = new Theatre(root, {
+        view: "watch",
+        query,
+        players,
+        runs,
+        titles: players.map(({ name }) => name),
+        begins: true,
+        shortcuts: "space: play or pause · .: one step · r: again · n: next game",
+      });
+    })
+    .catch((error) => root.append(el("p", { class: "message", text: error.message })));
+  return () => {
+    left = true;
+    theatre?.leave();
+  };
+}
+
+function choose(root, { agents, runs, folder }) {
+  const chosen = new Set();
+  const go = el("a", {
+    class: "button primary",
+    role: "link",
+    "aria-disabled": "true",
+    text: "Watch",
+  });
+  const pick = (player, input) => {
+    if (input.checked) chosen.add(player);
+    else chosen.delete(player);
+    for (const box of root.querySelectorAll("input[type=checkbox]"))
+      box.disabled = chosen.size >= MOST && !box.checked;
+    const wanted = new URLSearchParams([...chosen].map((each) => ["p", each]));
+    if (chosen.size) go.href = address("watch", wanted);
+    else go.removeAttribute("href");
+    go.setAttribute("aria-disabled", chosen.size ? "false" : "true");
+    go.textContent = chosen.size > 1 ? `Watch ${chosen.size} side by side` : "Watch";
+  };
+  const line = (player, title, about) => {
+    const text = playerText(player);
+    const input = el("input", { type: "checkbox", onchange: () => pick(text, input) });
+    return el(
+      "li",
+      {},
+      el(
+        "label",
+        {},
+        input,
+        el("span", {}, el("strong", { text: title }), el("span", { class: "faint", text: about })),
+      ),
+      el("a", {
+        class: "button",
+        href: address("watch", new URLSearchParams({ p: text })),
+        text: "Watch",
+        "aria-label": `Watch ${title}`,
+      }),
+    );
+  };
+  const playable = runs.filter((run) => run.checkpoints?.length);
+  root.append(
+    el("div", { class: "heading" }, el("h1", { text: "Watch" }), go),
+    el("p", {
+      class: "lead",
+      text: "Watch an agent with its curiosity grid: each tile pays once in a game. Choose up to four to see them side by side, in step, in the same game.",
+    }),
+  );
+  if (agents.length) {
+    root.append(
+      el("h2", { text: "Agents in the box" }),
+      el(
+        "ul",
+        { class: "choice" },
+        ...agents.map((agent) =>
+          line(
+            { kind: "agent", name: agent.name },
+            agent.name,
+            `${agent.world} · ${agent.treatment} · ${agent.learner} · ${short(agent.step)} steps · median score ${plain(agent.median)}`,
+          ),
+        ),
+      ),
+    );
+  }
+  root.append(el("h2", {}, "Runs below ", el("code", { text: folder })));
+  if (playable.length) {
+    root.append(
+      el(
+        "ul",
+        { class: "choice" },
+        ...playable.map((run) =>
+          line(
+            { kind: "run", name: run.name },
+            run.name,
+            `${run.world} · ${run.treatment} · ${run.learner} · ${short(run.checkpoints.at(-1))} steps${run.code?.length ? " · has code of its own" : ""}`,
+          ),
+        ),
+      ),
+    );
+  } else {
+    root.append(
+      el(
+        "p",
+        { class: "message" },
+        "There is no checkpoint to watch yet. Train one, for example: ",
+        el("code", { text: "deepcs train KeyHallway --steps 500k" }),
+      ),
+    );
+  }
+}

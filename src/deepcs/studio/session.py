@@ -1,0 +1,183 @@
+"""One page's conversation: it opens a group, or takes up its old one, and leads it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from deepcs.studio.catalog import Catalog, NotHereError
+from deepcs.studio.group import Group
+from deepcs.studio.messages import (
+    Allow,
+    Attach,
+    Message,
+    MessageError,
+    Open,
+    PlayerSpec,
+    parse,
+)
+from deepcs.studio.stage import Role
+from deepcs.system.process import WorkerError
+
+MOST_GROUPS = 6  # processes at once
+KEPT_SECONDS = 60.0  # that a group waits for its page to come back
+REFUSED, FAILED, MOVED = 1008, 1011, 4001  # why a connection is closed
+
+
+class Groups:
+    """All groups of a server, and which runs' code the person has allowed."""
+
+    def __init__(self, catalog: Catalog, worlds: Callable[[], Sequence[str]]) -> None:
+        self._catalog = catalog
+        self._worlds = worlds
+        self._groups: dict[str, Group] = {}
+        self._pages: dict[str, WebSocket] = {}
+        self._allowed: set[str] = set()
+        self._leaving: dict[str, asyncio.Task[None]] = {}
+
+    async def talk(self, page: WebSocket) -> None:
+        """A whole conversation; what is malformed ends it, and nothing else."""
+        await page.accept()
+        group: Group | None = None
+        try:
+            while True:
+                message = await _hear(page)
+                if isinstance(message, (Open, Attach)):
+                    group = await self._enter(page, message, group)
+                elif isinstance(message, Allow):
+                    self._allow(message.run)
+                elif group is None:
+                    raise MessageError("Got an order before anything was opened.")
+                else:
+                    await group.obey(message)
+        except WebSocketDisconnect:
+            pass
+        except MessageError as error:
+            await _close(page, REFUSED, str(error))
+        except WorkerError as error:
+            if group is not None:
+                group.dead = True
+            await page.send_json({"is": "failed", "sentence": str(error)})
+            await _close(page, FAILED, "The player's process has ended.")
+        finally:
+            if group is not None:
+                self._leave(page, group)
+
+    async def _enter(
+        self, page: WebSocket, message: Open | Attach, group: Group | None
+    ) -> Group | None:
+        """The group that the page leads from now on; None: there is none to attach to."""
+        if isinstance(message, Attach):
+            kept = self._groups.get(message.group)
+            if kept is None or kept.dead or kept.cast is None or group is not None:
+                await page.send_json({"is": "gone"})
+                return group
+            await self._take(page, kept)
+            await page.send_json(kept.cast)
+            await kept.attach(page)
+            return kept
+        try:
+            roles = [self._role(spec) for spec in message.players]
+        except NotHereError as error:
+            await page.send_json({"is": "refused", "sentence": str(error), "code": []})
+            return group
+        if group is None:
+            group = await self._new()
+            if group is None:
+                sentence = "Too many games are open; close another page of the studio first."
+                await page.send_json({"is": "refused", "sentence": sentence, "code": []})
+                return None
+            await self._take(page, group)
+        cast = await group.open(roles, message.game, message.greedy)
+        if cast.refusal:
+            told = {"is": "refused", "sentence": cast.refusal, "code": cast.code}
+            await page.send_json({**told, "player": message.players[cast.refused].name})
+            return group
+        group.cast = {"is": "cast", "players": cast.players, "waits": cast.waits}
+        await page.send_json(group.cast)
+        await group.attach(page)
+        return group
+
+    def _role(self, spec: PlayerSpec) -> Role:
+        """Where a player is to be found; raises NotHereError."""
+        if spec.kind == "you":
+            if spec.name not in self._worlds():
+                raise NotHereError(f"There is no world {spec.name!r} to play here.")
+            return Role("you", spec.name, None, False)
+        if spec.kind == "agent":
+            return Role("agent", spec.name, None, False)
+        path = self._catalog.run(spec.name)
+        return Role("run", str(path), spec.step, spec.name in self._allowed)
+
+    def _allow(self, run: str) -> None:
+        try:
+            self._catalog.run(run)
+        except NotHereError as error:
+            raise MessageError("Got a run to allow that is not here.") from error
+        self._allowed.add(run)
+
+    async def _new(self) -> Group | None:
+        """A group, for which one that nobody watches is let go if need be."""
+        if len(self._groups) >= MOST_GROUPS:
+            unwatched = [name for name in self._groups if name not in self._pages]
+            if not unwatched:
+                return None
+            await self._end(unwatched[0])
+        group = Group()
+        self._groups[group.name] = group
+        return group
+
+    async def _take(self, page: WebSocket, group: Group) -> None:
+        """The page leads the group; another that did is told so."""
+        leaving = self._leaving.pop(group.name, None)
+        if leaving is not None:
+            leaving.cancel()
+        before = self._pages.get(group.name)
+        self._pages[group.name] = page
+        if before is not None and before is not page:
+            group.detach(before)
+            await _close(before, MOVED, "This game went on in another page.")
+
+    def _leave(self, page: WebSocket, group: Group) -> None:
+        if self._pages.get(group.name) is page:
+            del self._pages[group.name]
+            group.detach(page)
+            self._leaving[group.name] = asyncio.create_task(self._wait(group))
+
+    async def _wait(self, group: Group) -> None:
+        """A page that is loaded again finds its game as it was."""
+        if not group.dead and group.cast is not None:
+            await asyncio.sleep(KEPT_SECONDS)
+        self._leaving.pop(group.name, None)
+        await self._end(group.name)
+
+    async def _end(self, name: str) -> None:
+        leaving = self._leaving.pop(name, None)
+        if leaving is not None:
+            leaving.cancel()
+        group = self._groups.pop(name, None)
+        if group is not None:
+            await group.close()
+
+    async def close(self) -> None:
+        for name in list(self._groups):
+            await self._end(name)
+
+
+async def _hear(page: WebSocket) -> Message:
+    received = await page.receive()
+    if received["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(received.get("code", 1000))
+    text = received.get("text")
+    if text is None:
+        raise MessageError("Got bytes; messages are text.")
+    return parse(text)
+
+
+async def _close(page: WebSocket, code: int, reason: str) -> None:
+    try:
+        await page.close(code, reason[:100])
+    except RuntimeError:
+        return  # it is closed already

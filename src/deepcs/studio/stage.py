@@ -1,0 +1,174 @@
+"""The other process: a group of players in step, and pictures of what they do.
+
+A *showing* is what a page gets to see at once: a JSON head and, one after the other, the PNGs
+whose sizes it tells. `sizes` has for each player those of the picture and of the plane; 0: as it
+was before.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deepcs.film import pyramid
+from deepcs.runs.numbering import EVALUATION_SEED, game_seeds
+from deepcs.studio.messages import Kind
+from deepcs.studio.players import AgentPlayer, Person, Player
+
+HEAD = struct.Struct("<I")  # length of the JSON
+
+
+@dataclass(frozen=True)
+class Role:
+    """Who is to play, once the server has found where it is."""
+
+    kind: Kind
+    name: str
+    """a run's folder, a shipped agent's name, or a person's world"""
+    step: int | None
+    may_run_code: bool
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who plays, as the page is told; or why not."""
+
+    players: list[dict[str, Any]]
+    waits: bool = False
+    """steps wait for a person's keys"""
+    refusal: str = ""
+    code: tuple[str, ...] = ()
+    """what would be imported, if that is why"""
+    refused: int = 0
+    """the player that it was"""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What came of being asked to go on."""
+
+    showings: list[bytes]
+    over: bool
+    """all games are"""
+
+
+class Stage:
+    """Players that play the same game of a seed, a step at a time."""
+
+    def __init__(self) -> None:
+        self._players: list[Player] = []
+
+    def open(self, roles: Sequence[Role], game: int, greedy: bool) -> Cast:
+        """Bring these players in and begin; if one cannot come, all stay as they were."""
+        players: list[Player] = []
+        for k, role in enumerate(roles):
+            try:
+                players.append(_make_player(role))
+            except (ValueError, OSError, TypeError, KeyError, ArithmeticError) as error:
+                return Cast([], refusal=str(error), code=_code_of(role, error), refused=k)
+        self.close()
+        self._players = players
+        self.again(game, greedy)
+        return Cast([_told(p) for p in players], waits=any(p.waits for p in players))
+
+    def again(self, game: int, greedy: bool) -> Progress:
+        """Begin a game; game: its number among those of an evaluation."""
+        for player in self._players:
+            if isinstance(player, AgentPlayer):
+                player.greedy = greedy
+            player.begin(*game_seeds(EVALUATION_SEED, game))
+        return Progress([self._showing(1, 1)], self._over)
+
+    def advance(self, steps: int, pictures: int, keys: frozenset[str]) -> Progress:
+        """Take so many steps; returns showings of the last, the final one with all numbers."""
+        moved = 0
+        for _ in range(steps):
+            if any(player.waits and not player.over for player in self._players) and not keys:
+                break
+            moved += sum([player.step(keys) for player in self._players])
+        if not moved:
+            return Progress([], self._over)
+        if not any(player.has_reel for player in self._players):
+            pictures = 1
+        return Progress([self._showing(k, pictures) for k in range(1, pictures + 1)], self._over)
+
+    def look(self) -> Progress:
+        """The moment as it is."""
+        return Progress([self._showing(1, 1)], self._over)
+
+    @property
+    def _over(self) -> bool:
+        return all(player.over for player in self._players)
+
+    def _showing(self, k: int, pictures: int) -> bytes:
+        """The k-th of so many of the last step."""
+        last = k == pictures
+        if k == 1:
+            self._reels = [player.pictures(pictures) for player in self._players]
+        shown = [reel[k - 1] or b"" for reel in self._reels]
+        planes = [player.plane() if last else b"" for player in self._players]
+        head: dict[str, Any] = {
+            "sizes": [[len(a), len(b)] for a, b in zip(shown, planes, strict=True)]
+        }
+        if last:
+            head["players"] = [player.numbers() for player in self._players]
+        text = json.dumps(head, separators=(",", ":")).encode()
+        parts = (part for pair in zip(shown, planes, strict=True) for part in pair)
+        return b"".join((HEAD.pack(len(text)), text, *parts))
+
+    def close(self) -> None:
+        for player in self._players:
+            player.env.close()
+
+
+def build_stage(memory: mmap.mmap) -> Stage:
+    """A stage in a process of its own, which shares no memory."""
+    return Stage()
+
+
+def _make_player(role: Role) -> Player:
+    if role.kind == "you":
+        return Person(role.name)
+    import torch
+
+    from deepcs.runs.shipped import PREFIX
+    from deepcs.runs.trained import load_agent
+
+    torch.set_num_threads(1)
+    name = f"{PREFIX}{role.name}" if role.kind == "agent" else role.name
+    return AgentPlayer(load_agent(name, role.step, allow_code=role.may_run_code))
+
+
+def _code_of(role: Role, error: Exception) -> tuple[str, ...]:
+    """What a run would import, if that is why it was refused."""
+    if role.kind != "run":
+        return ()
+    from deepcs.runs.folder import RunFolder
+    from deepcs.runs.trust import CodeError, code_of
+
+    refused = isinstance(error, CodeError)
+    return tuple(code_of(RunFolder(role.name).read_config().config)) if refused else ()
+
+
+def _told(player: Player) -> dict[str, Any]:
+    """What a page needs to know of a player before it plays."""
+    told: dict[str, Any] = {
+        "world": player.world,
+        "actions": player.actions,
+        "sees_grid": player.sees_grid,
+        "curious": player.explorer is not None,
+    }
+    if player.world == "MontezumaRevenge":
+        told["map"] = [[room, *place] for room, place in pyramid.PLACES.items()]
+    if isinstance(player, AgentPlayer):
+        config = player.agent.config
+        told |= {
+            "treatment": config.treatment,
+            "learner": config.agent_name,
+            "trained": player.agent.step,
+        }
+    return told

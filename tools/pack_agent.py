@@ -1,0 +1,191 @@
+"""Pack a run's agent into a folder of src/deepcs/trained_agents (see deepcs.runs.shipped).
+
+python tools/pack_agent.py RUN NAME [--step N] [--half] [--games N]
+
+The evaluation is played with exactly the bytes that are packed, half precision or not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.numpy import save as save_arrays
+
+from deepcs.analysis.published import published
+from deepcs.envs.make import make_vec
+from deepcs.runs.checkpoint import load_checkpoint, newest_checkpoint
+from deepcs.runs.config import RunConfig
+from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
+from deepcs.runs.folder import RunFolder, digest_of
+from deepcs.runs.numbering import EVALUATION_SEED
+from deepcs.runs.shipped import BOX, DIGESTS, FACTS, WEIGHTS, ShippedAgent
+from deepcs.runs.trained import load_packed
+from deepcs.runs.trust import code_of
+
+RANDOM_GAMES = 1_000
+
+
+def pack(
+    run: Path,
+    name: str,
+    out: Path = BOX,
+    *,
+    step: int | None = None,
+    half: bool = False,
+    games: int = 100,
+) -> ShippedAgent:
+    """Make the folder out/name of a run's newest checkpoint, or of that at a step."""
+    folder = RunFolder(run)
+    config = folder.read_config().config
+    if code_of(config):
+        raise ValueError(f"{run} needs code of its own ({', '.join(code_of(config))}).")
+    if step is None:
+        checkpoint, _ = newest_checkpoint(folder.checkpoints)
+    else:
+        checkpoint = load_checkpoint(folder.checkpoints, step)
+    if checkpoint is None:
+        raise ValueError(f"{run} has no checkpoint.")
+    beside = out / f".{name}.new"
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    kind = np.float16 if half else np.float32
+    weights = {key: np.ascontiguousarray(w, kind) for key, w in checkpoint.weights.items()}
+    (beside / WEIGHTS).write_bytes(save_arrays(weights))
+    (beside / "config.json").write_text(_config_text(folder))
+    shutil.copy(run / "curve.csv", beside)
+    games_log = (run / "games.csv").read_bytes()
+    (beside / "games.csv.gz").write_bytes(gzip.compress(games_log, mtime=0))
+    _write_digests(beside)
+    agent = load_packed(beside, checkpoint.step)
+    result = evaluate(agent, games=games)
+    save_evaluation(beside / "evaluation.csv", result)
+    facts = _facts(name, config, checkpoint.step, result)
+    (beside / FACTS).write_text(json.dumps(asdict(facts), indent=2) + "\n")
+    (beside / "README.md").write_text(card(facts, result, half))
+    _write_digests(beside)
+    shutil.rmtree(out / name, ignore_errors=True)
+    beside.rename(out / name)
+    return facts
+
+
+def _config_text(folder: RunFolder) -> str:
+    """config.json without its trainer's signature."""
+    content = json.loads((folder.path / "config.json").read_bytes())
+    content = {**content, "signature": None}
+    content.pop("digest", None)
+    return json.dumps({**content, "digest": digest_of(content)}, indent=2)
+
+
+def _write_digests(folder: Path) -> None:
+    files = sorted(path for path in folder.iterdir() if path.name != DIGESTS)
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    (folder / DIGESTS).write_text("".join(lines))
+
+
+def _facts(name: str, config: RunConfig, step: int, result: Evaluation) -> ShippedAgent:
+    row = published(config.world)
+    return ShippedAgent(
+        name,
+        config.world,
+        config.treatment,
+        config.agent,
+        config.protocol,
+        step,
+        games=len(result.games),
+        seed=EVALUATION_SEED,
+        greedy=False,
+        median=float(np.median(result.scores)),
+        lowest=float(result.scores.min()),
+        highest=float(result.scores.max()),
+        tiles=float(np.median(result.tiles)),
+        random=random_score(config) if row is None else row.random,
+    )
+
+
+def random_score(config: RunConfig) -> float:
+    """Mean score of uniformly random play."""
+    envs = make_vec(config.world, num_envs=16, seed=1, workers=0, **config.actor_settings())
+    envs.reset()
+    rng, scores = np.random.default_rng(1), []
+    while len(scores) < RANDOM_GAMES:
+        actions = rng.integers(envs.single_action_space.n, size=16)
+        infos = envs.step(actions)[-1]
+        if "game" in infos:
+            scores += [game.score for game in infos["game"][infos["_game"]]]
+    envs.close()
+    return float(np.mean(scores))
+
+
+CARD = """\
+---
+library_name: deepcs
+license: mit
+pipeline_tag: reinforcement-learning
+tags:
+- deep-reinforcement-learning
+- reinforcement-learning
+- exploration
+- {world}
+model-index:
+- name: {name}
+  results:
+  - task:
+      type: reinforcement-learning
+      name: reinforcement-learning
+    dataset:
+      name: {world}
+      type: {world}
+    metrics:
+    - type: mean_reward
+      value: {mean:.2f} +/- {deviation:.2f}
+      name: mean_reward
+      verified: false
+---
+
+# {name}
+
+An agent for {world}, trained by deepcs: treatment `{treatment}`, learner `{learner}`, protocol
+`{protocol}`, {step:,} steps. Weights are float{bits}; the evaluation was played with these bytes.
+
+Over {games} games (`deepcs evaluate agents:{name}`, seed {seed}) its score is {median:g} in the
+median, from {lowest:g} to {highest:g}, with {tiles:g} tiles touched; random play scores {random:g}
+on average. One run, one seed: it tells what this agent does, not what the method does.
+
+    deepcs watch {name}
+    deepcs record agents:{name}
+"""
+
+
+def card(facts: ShippedAgent, result: Evaluation, half: bool) -> str:
+    """README.md, with the head that model hubs read."""
+    numbers = {"mean": result.scores.mean(), "deviation": result.scores.std()}
+    return CARD.format(**asdict(facts), **numbers, bits=16 if half else 32)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("name")
+    parser.add_argument("--step", type=int)
+    parser.add_argument("--half", action="store_true", help="store float16")
+    parser.add_argument("--games", type=int, default=100)
+    parser.add_argument("--out", type=Path, default=BOX)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    facts = pack(
+        given.run, given.name, given.out, step=given.step, half=given.half, games=given.games
+    )
+    size = sum(path.stat().st_size for path in given.out.rglob("*") if path.is_file())
+    print(f"{facts.name}: median {facts.median:g}; all agents together: {size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
