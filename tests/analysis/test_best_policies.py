@@ -178,6 +178,7 @@ def test_figure_4_shows_the_start_frame_700_and_the_best_score() -> None:
     assert chosen_steps(made_up([0.0] * 100, new_tiles=(0, 60))) == (0, 99, 60)
 
 
+@pytest.mark.long
 def test_figure_4_is_made_from_one_game_and_says_what_it_cannot_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

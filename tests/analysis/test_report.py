@@ -151,6 +151,7 @@ SHIPPED = "demo", "laptop", "paper"
 LABEL = re.compile(r"(?<!Supporting Figure )(?<!section )\bS[1-6]\b")
 
 
+@pytest.mark.long
 def test_no_section_of_the_supplement_can_be_taken_for_a_figure(tmp_path: Path) -> None:
     treatments = ["deepcs", "plain", "no-grid", "never-reset"]
     both = experiment("MontezumaRevenge", treatments, 2, "agents = ['a2c', 'acktr']")

@@ -30,6 +30,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "a2c": {},
     "acktr": {"agent": "acktr", "learner": ACKTR},
     "ppo": {"agent": "ppo", "learner": PPOSettings(n_steps=5, epochs=2, minibatch=10)},
+    "atari": {"world": "MontezumaRevenge", "max_frames": 60},  # games of 15 steps
     "never-reset": {"treatment": "never-reset", "graded": True},
 }
 

@@ -142,7 +142,7 @@ def test_train_resume_evaluate_and_record_follow_each_other(tmp_path: Path) -> N
         (["studio", "--host", "256.1.1.1", "--no-browser"], "Got host 256.1.1.1"),
         (["watch", "nobody"], "Got 'nobody', which is no agent of the package"),
         (["watch", "."], "Got ., which is a folder, but not of a run"),
-        (["play", "Pong"], "Got world 'Pong'"),
+        (["play", "Pong"], "Got 'Pong', which is a game of ale-py's but not known"),
         (["play", "Freeway", "--seed", "-1"], "Got seed -1"),
     ],
 )

@@ -14,6 +14,8 @@ from deepcs.envs.make import make_actor
 from deepcs.system.snapshot import SnapshotError
 
 WORLDS = ["MontezumaRevenge", "Amidar", "Tutankham", "Venture", "KeyHallway"]
+IN_LONG = ("Amidar", "Tutankham", "Venture")  # which `make test` leaves to `make test-all`
+FEW = [pytest.param(w, marks=[pytest.mark.long] * (w in IN_LONG)) for w in WORLDS]
 STEPS = {"KeyHallway": 200}  # so many that games end on the way
 ATARI_STEPS = 60
 SHORT = {"max_frames": 200}  # games of 50 steps; a maze has a limit of its own, and no protocol
@@ -35,7 +37,7 @@ def check_restored(world, protocol, before, seed):
     assert_same(expected, play_pool(thawed, steps, seed + 1))
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", FEW)
 @pytest.mark.parametrize("protocol", ["paper", "machado"])
 @settings(max_examples=2, deadline=None)
 @given(before=st.integers(0, 120), seed=st.integers(0, 1000))
@@ -52,7 +54,7 @@ def test_a_restored_pool_goes_on_identically_often(world, protocol, before, seed
     check_restored(world, protocol, before, seed)
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", FEW)
 def test_a_snapshot_continues_in_fresh_processes_with_other_workers(world):
     steps = STEPS.get(world, ATARI_STEPS)
     settings = {} if world == "KeyHallway" else {"protocol": "machado", **SHORT}

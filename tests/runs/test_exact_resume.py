@@ -47,6 +47,7 @@ def tensorboard_scalars(out: Path) -> dict[str, list[tuple[int, float]]]:
     return {name: [(e.step, e.value) for e in events.Scalars(name)] for name in names}
 
 
+@pytest.mark.long
 def test_a_killed_atari_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
     train(ATARI, tmp_path / "whole", workers=1)
     logs = load_run(tmp_path / "whole")

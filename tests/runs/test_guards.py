@@ -46,6 +46,7 @@ def test_two_cannot_train_into_one_folder_and_a_killed_one_leaves_neither_lock_n
     assert train(replace(ENDLESS, steps=done), tmp_path) is None
 
 
+@pytest.mark.long
 def test_a_killed_replica_stops_the_run_and_its_checkpoint_is_safe(tmp_path: Path) -> None:
     with Trainee(ENDLESS, tmp_path, workers=4) as trainee:  # a replica beside it, 2 workers each
         assert trainee.wait_until(trainee.saved)

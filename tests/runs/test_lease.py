@@ -215,13 +215,8 @@ MOMENTS = {
 }
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
-        pytest.param(moment, marks=[pytest.mark.long] * (moment != "while saving"))
-        for moment in MOMENTS
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_writer_that_slept_is_replaced_and_harms_nothing_when_it_wakes(
     moment: str, whole: Path, tmp_path: Path
 ) -> None:

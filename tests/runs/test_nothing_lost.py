@@ -40,6 +40,7 @@ def test_deleted_checkpoints_do_not_wipe_finished_logs(tmp_path: Path, again: st
         assert (tmp_path / "run" / name).read_bytes() == content
 
 
+@pytest.mark.long
 def test_a_study_does_not_begin_finished_runs_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from deepcs.runs.load import load_run
 from deepcs.runs.train import train
 
 
+@pytest.mark.long
 def test_the_processes_of_a_run_know_a_registered_game(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,6 +139,7 @@ def breaking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "breaking.py").write_text(BREAKING)
 
 
+@pytest.mark.long
 def test_a_failed_run_stops_no_other_and_all_states_are_told_while_another_process_runs(
     tmp_path: Path, breaking: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
