@@ -146,6 +146,7 @@ def test_a_game_seen_again_is_the_same_game(hallway: Group) -> None:
     assert played.on_board == [*range(len(played.scores))]  # a maze has no other place
 
 
+@pytest.mark.long
 def test_montezumas_panel_shows_the_game_the_plane_and_the_map(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

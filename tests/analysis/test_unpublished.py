@@ -62,6 +62,7 @@ def test_beside_a_game_of_the_papers_it_has_no_row_in_table_1(tmp_path: Path, he
     assert not any("Hero" in str(row[0]) for row in table.rows)
 
 
+@pytest.mark.long
 def test_the_report_of_a_game_of_ones_own_is_whole(tmp_path: Path, hero: str) -> None:
     swept = experiment(hero, ["deepcs"], 2, "sweep = { tile = [8] }")
     text = experiment(hero, ["deepcs", "plain", "no-grid"], 2, "agents = ['a2c', 'acktr']")

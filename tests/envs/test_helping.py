@@ -80,13 +80,12 @@ def test_of_many_who_want_a_ticket_one_gets_it():
     assert sorted(taken) == [*range(1000)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("world", "settings"),
     [
         ("MontezumaRevenge", {"protocol": "machado", "max_frames": 400}),
-        pytest.param(
-            *("Seaquest", {"grid": "stacked", "protocol": "baselines"}), marks=pytest.mark.long
-        ),
+        ("Seaquest", {"grid": "stacked", "protocol": "baselines"}),
     ],
 )
 def test_workers_that_help_change_nothing(world, settings):

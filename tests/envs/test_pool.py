@@ -16,6 +16,7 @@ from deepcs.envs.atari import AtariActor
 from deepcs.envs.seats import actor_seed
 
 
+@pytest.mark.long
 def test_the_number_of_workers_does_not_change_trajectories():
     results = []
     for workers in (0, 1, 2, 4):

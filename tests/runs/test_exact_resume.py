@@ -59,6 +59,7 @@ def test_a_killed_atari_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 
 
+@pytest.mark.long
 def test_a_killed_hallway_run_ends_with_the_same_bytes_and_the_same_tensorboard(
     tmp_path: Path,
 ) -> None:
