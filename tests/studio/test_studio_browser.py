@@ -134,7 +134,7 @@ def test_an_agent_is_watched_until_its_score_changes(studio: Address, page: Page
     page.wait_for_selector(".screen")
     until(page, "Number(document.querySelector('.n-score').textContent) > 0")
     assert page.locator(".numbers .n-lives").inner_text() == "3"
-    assert "frames/s" in page.locator(".rate").inner_text()
+    until(page, "document.querySelector('.rate').dataset.frames > 0")
 
 
 def test_the_hallway_is_solved_by_hand_with_an_agent_beside(studio: Address, page: Page) -> None:
@@ -146,7 +146,8 @@ def test_the_hallway_is_solved_by_hand_with_an_agent_beside(studio: Address, pag
             page.keyboard.press(key)
             wait_for_step(page, before + 1)
     assert page.locator(".n-score").first.inner_text() == "1"
-    assert step_of(page, 1) == step_of(page, 0) == 30
+    assert step_of(page, 0) == 30
+    assert step_of(page, 1) >= 30  # it plays on alone
 
 
 def test_it_is_paused_and_stepped_by_exactly_one(studio: Address, page: Page) -> None:

@@ -88,13 +88,12 @@ export class PlayerCard {
     if (told.map) this.drawMap();
   }
 
-  /** Decode what a showing has for this player. */
-  async take(picture, plane, numbers) {
+  /** Decode what a showing has for this player; `draw` shows it. */
+  async take(picture, plane) {
     [this.picture, this.planePicture] = await Promise.all([
       picture ? createImageBitmap(new Blob([picture], { type: "image/png" })) : this.picture,
       plane ? createImageBitmap(new Blob([plane], { type: "image/png" })) : this.planePicture,
     ]);
-    if (numbers) this.count(numbers);
   }
 
   count(numbers) {

@@ -277,16 +277,19 @@ export class Theatre {
       at += size;
       return size ? new Uint8Array(data, at - size, size) : null;
     };
-    if (this.cards.length !== head.sizes.length) {
+    const cards = this.cards;
+    if (cards.length !== head.sizes.length) {
       this.line.say({ do: "seen", frame });
       return;
     }
+    const { sizes, players } = head;
     await Promise.all(
-      head.sizes.map(([picture, plane], k) =>
-        this.cards[k].take(part(picture), part(plane), head.players?.[k]),
-      ),
+      sizes.map(([picture, plane], k) => cards[k].take(part(picture), part(plane))),
     );
-    for (const card of this.cards) card.draw();
+    cards.forEach((card, k) => {
+      if (players) card.count(players[k]); // all at once: they are in step
+      card.draw();
+    });
     this.line.say({ do: "seen", frame });
   }
 
