@@ -26,6 +26,7 @@ from deepcs.studies.folder import StudyFolder
 from deepcs.studies.job import Job
 from deepcs.studies.local import run_jobs
 from deepcs.studies.ray_engine import Cluster
+from deepcs.studies.ray_nodes import Share
 from deepcs.studies.status import run_statuses, status_table, summary
 from deepcs.studies.study import Study, load_study, study_name
 from deepcs.system import limits
@@ -128,7 +129,8 @@ class Run:
                 folder.write_failures(failures)
 
         if self.engine == "ray":
-            cluster = Cluster(self.address, self.cpus_per_run, self.gpus_per_run, self.retries)
+            share = Share(self.cpus_per_run, self.gpus_per_run)
+            cluster = Cluster(self.address, share, self.retries)
             with _showing(study, folder) as show:
                 cluster.run_jobs(jobs, failed=failed, show=show, stop=stop)
         else:
