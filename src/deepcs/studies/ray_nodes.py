@@ -17,7 +17,7 @@ from typing import Any
 
 from deepcs._version import __version__
 from deepcs.runs.loop import Stop
-from deepcs.runs.sources import source_digest
+from deepcs.runs.versions import source_digest
 from deepcs.studies.experiment import StudyError
 
 KNOCK_SECONDS = 5.0
@@ -146,7 +146,7 @@ def _look(ray: Any, nodes: Sequence[Any], folder: Path, stop: Stop) -> Iterator[
 
         try:
             from deepcs._version import __version__
-            from deepcs.runs.sources import source_digest
+            from deepcs.runs.versions import source_digest
         except ImportError:
             return "", "", False
         return __version__, source_digest(), os.path.isdir(path)
