@@ -31,11 +31,10 @@ from deepcs.studio.catalog import Catalog, NotHereError
 from deepcs.studio.details import CurveReader, FirstGames, settings_of, visits_of
 from deepcs.studio.guard import Door, Guard
 from deepcs.studio.matrix import study_matrix
-from deepcs.studio.pictures import WorldPictures
 from deepcs.studio.session import Groups
 from deepcs.studio.summaries import Summaries, as_json
 
-KINDS = {".html", ".css", ".js", ".svg"}  # of the page's files
+KINDS = {".html", ".css", ".js", ".svg", ".png"}  # of the page's files
 REPORT_KINDS = {".html", ".png", ".svg", ".pdf", ".csv", ".tex", ".md", ".mp4", ".json"}
 # A report may come from elsewhere: it is shown, and nothing in it runs or asks for anything.
 REPORT_POLICY = (
@@ -56,7 +55,6 @@ class Studio:
         self._one_at_a_time = threading.Lock()
         self._curves = CurveReader()
         self._firsts: dict[Path, FirstGames] = {}
-        self._pictures = WorldPictures()
         self.groups = Groups(self.catalog, self.worlds)
         page = resources.files("deepcs.studio") / "page"
         self._files = {
@@ -79,13 +77,6 @@ class Studio:
             raise HTTPException(404)
         kind, _ = mimetypes.guess_type(request.path_params["name"])
         return _answer(request, content, kind or "text/plain")
-
-    async def picture(self, request: Request) -> Response:
-        """What a world looks like; names are looked up."""
-        content = await asyncio.to_thread(self._pictures.get, request.path_params["world"])
-        if content is None:
-            raise HTTPException(404)
-        return _answer(request, content, "image/png")
 
     async def overview(self, request: Request) -> Response:
         return await self._json(request, lambda _: self._overview())
@@ -182,7 +173,6 @@ def make_app(studio: Studio, door: Door) -> ASGIApp:
         routes=[
             Route("/", studio.front),
             Route("/page/{name}", studio.file),
-            Route("/pictures/{world}", studio.picture),
             Route("/api/overview", studio.overview),
             Route("/api/run", studio.run),
             Route("/api/visits", studio.visits),

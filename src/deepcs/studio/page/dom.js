@@ -41,7 +41,7 @@ export function measured(number) {
 export function worldPicture(world) {
   const picture = el("img", {
     class: "world-picture",
-    src: `/pictures/${encodeURIComponent(world)}`,
+    src: `/page/world-${encodeURIComponent(world)}.png`,
     alt: "",
     loading: "lazy",
   });

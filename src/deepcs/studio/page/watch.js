@@ -1,6 +1,6 @@
 // Watch: choose up to four players, or watch those that the address names.
 
-import { el, plain, short, worldPicture } from "./dom.js";
+import { el, measured, plain, short, worldPicture } from "./dom.js";
 import { address, note, parsePlayer, playerText } from "./place.js";
 import { ask } from "./server.js";
 import { Theatre } from "./theatre.js";
@@ -156,7 +156,7 @@ function about({ world, treatment, learner }, step) {
 }
 
 function scores({ median, random, paper }) {
-  const beside = [`random play ${plain(random)}`];
+  const beside = [`random play ${measured(random)}`];
   if (paper !== null) beside.push(`the paper’s DeepCS ${plain(paper)}`);
   return `median score ${plain(median)} (${beside.join(", ")})`;
 }
