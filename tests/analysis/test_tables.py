@@ -121,8 +121,9 @@ def test_scores_are_medians_quartiles_and_tests_of_the_finished_runs(tmp_path: P
     assert (ours["n"], theirs["n"]) == ("5", "4 of 5")
     assert (ours["median"], ours["quartiles"], ours["min, max"]) == (16, (13, 21), (12, 28))
     assert ours["IQM"] == np.mean([13, 16, 21])
+    assert (ours["its interval"], ours["covers"]) == ((12, 28), 1 - 2 / 2**5)
     low, high = ours["IQM 95 %"]  # type: ignore[misc]
-    assert 12 <= low <= np.mean([13, 16, 21]) <= high <= 28
+    assert low < 13 < np.mean([13, 16, 21]) < 21 < high  # of three runs that count
     assert ours["human"] == pytest.approx(16 / 29.6)
     (table,) = differences_table(results)
     row, _ = cells(table)  # score and intrinsic reward

@@ -120,7 +120,7 @@ def _scores(group: Group) -> list[Cell]:
     if published(group.world) is not None:
         human = float(human_normalised(np.array(median), group.world))
     around = (typical.low, typical.high), typical.level
-    mean = float(interquartile_mean(scores)), middle and (middle.low, middle.high)
+    mean = float(interquartile_mean(scores)), None if middle is None else (middle.low, middle.high)
     return [*first, group.config.steps, median, *around, (low, high), (least, most), *mean, human]
 
 

@@ -75,7 +75,7 @@ def level_text(level: float) -> str:
 
 def count_text(count: float) -> str:
     """All digits, in thousands."""
-    return f"{count:,.0f}"
+    return NOTHING if math.isnan(count) else f"{count:,.0f}"
 
 
 @dataclass(frozen=True)
