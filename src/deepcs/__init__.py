@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from deepcs.envs.arrays import ArrayObservation
     from deepcs.envs.layout import ChannelsFirst
     from deepcs.envs.make import make_vec
+    from deepcs.envs.sb3 import to_sb3
+    from deepcs.envs.vector import CuriosityVectorWrapper
     from deepcs.envs.wrapper import CuriosityWrapper
     from deepcs.runs.config import RunConfig
     from deepcs.runs.evaluate import evaluate
@@ -33,6 +35,7 @@ __all__ = [
     "Bounds",
     "ChannelsFirst",
     "CuriosityGrid",
+    "CuriosityVectorWrapper",
     "CuriosityWrapper",
     "Game",
     "Position",
@@ -48,6 +51,7 @@ __all__ = [
     "make_vec",
     "register_game",
     "resume",
+    "to_sb3",
     "train",
 ]
 
@@ -61,12 +65,14 @@ _LATER = {
     "make_vec": "deepcs.envs.make",
     "ArrayObservation": "deepcs.envs.arrays",
     "ChannelsFirst": "deepcs.envs.layout",
+    "CuriosityVectorWrapper": "deepcs.envs.vector",
     "CuriosityWrapper": "deepcs.envs.wrapper",
     "RunConfig": "deepcs.runs.config",
     "evaluate": "deepcs.runs.evaluate",
     "load_agent": "deepcs.runs.trained",
     "load_run": "deepcs.runs.load",
     "resume": "deepcs.runs.train",
+    "to_sb3": "deepcs.envs.sb3",
     "train": "deepcs.runs.train",
 }
 
