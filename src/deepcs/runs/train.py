@@ -284,6 +284,11 @@ def _go_on(
             display.say("This environment has no snapshot(): games under way start afresh.")
         elif not replicas.freezable:
             display.say("This environment has no snapshot(): a resumed run will not be exact.")
+        for name in replicas.unseen:
+            display.say(
+                f"The network does not see {name!r} of the observation, which is text; if it "
+                "matters, turn it into numbers in the factory."
+            )
         columns = curve_columns(config.agent)
         logs = opened.enter_context(closing(Logs(folder, columns, checkpoint, accept_changes)))
         shown = display if folder.lease is None else Renewing(display, folder.lease)
