@@ -6,16 +6,19 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 from ray_cluster import epochs, is_run, node_processes
 from study_process import StudyProcess, run_study
-from trainee import assert_same_run
+from trainee import PATIENCE, assert_same_run
 
 import deepcs
 from deepcs.studies.status import last_row
@@ -161,41 +164,53 @@ def test_another_deepcs_on_a_node_and_another_ray_are_named(
     assert "Ray: 2.0.0" in sentence
 
 
-HEAD = """
-import sys
-from ray.cluster_utils import Cluster
-cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-print(cluster.address, flush=True)
-sys.stdin.read()
-cluster.shutdown()
-"""
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def ray_start(**environment: str) -> Iterator[str]:
+    """What the documents tell to do: `ray start --head`; the cluster's address."""
+    port = free_port()
+    command = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block"]
+    command += [f"--port={port}", "--num-cpus=2", "--include-dashboard=false"]
+    command += ["--node-ip-address=127.0.0.1", "--disable-usage-stats"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, env={**os.environ, **environment}, **quiet) as head:
+        try:
+            end = time.monotonic() + PATIENCE
+            while not answers(port):
+                assert head.poll() is None
+                assert time.monotonic() < end
+                time.sleep(0.1)
+            yield f"127.0.0.1:{port}"
+        finally:
+            children = psutil.Process(head.pid).children(recursive=True)
+            head.terminate()
+            head.wait(60)
+            for child in psutil.wait_procs(children, timeout=20)[1]:
+                child.kill()
+
+
+def answers(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
 
 
 def test_a_cluster_that_demands_a_token_takes_those_who_have_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, out = write_study(tmp_path, SHORT), tmp_path / "out"
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
-    with subprocess.Popen(
-        [sys.executable, "-c", HEAD],
-        env={**os.environ, **token},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as head:
-        assert head.stdin is not None
-        assert head.stdout is not None
-        address = head.stdout.readline().strip()
-        try:
-            monkeypatch.setenv("HOME", str(tmp_path))  # where there is no token
-            sentence = refusal(file, out, *on_ray(address))
-            assert f"The Ray cluster at {address} wants its token: ray get-auth-token" in sentence
-            monkeypatch.setenv("RAY_AUTH_MODE", "token")
-            assert "wants its token" in refusal(file, out, *on_ray(address))
-            monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
-            with StudyProcess(file, out, *on_ray(address)) as study:
-                code, said, complaint = study.finish()
-            assert code == 0, complaint
-            assert "1 of 1 runs done" in said
-        finally:
-            head.stdin.close()
+    with ray_start(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN) as address:
+        monkeypatch.setenv("HOME", str(tmp_path))  # where there is no token
+        sentence = refusal(file, out, *on_ray(address))
+        assert f"The Ray cluster at {address} wants its token: ray get-auth-token" in sentence
+        monkeypatch.setenv("RAY_AUTH_MODE", "token")
+        assert "wants its token" in refusal(file, out, *on_ray(address))
+        monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
+        with StudyProcess(file, out, *on_ray(address)) as study:
+            code, said, complaint = study.finish()
+        assert code == 0, complaint
+        assert "1 of 1 runs done" in said
