@@ -29,7 +29,8 @@ from deepcs.agents.kfac import (
     statistics_numbers,
     trust_scale,
 )
-from deepcs.agents.network import Network, layers_of
+from deepcs.agents.layers import layers_of
+from deepcs.agents.network import Network
 from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.rollout import Rollout
 
