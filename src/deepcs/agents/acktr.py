@@ -138,6 +138,7 @@ class ACKTR(Agent):
 
     name = "acktr"
     Settings = ACKTRSettings
+    takes_half_precision = False  # its statistics are sums of many small squares
     columns = (
         *("entropy", "policy_loss", "value_loss", "gradient_norm"),
         *("explained_variance", "approximate_kl"),

@@ -28,6 +28,9 @@ class Layer:
 
     For a batch of B, `inputs` are (B, *input_shape), `outputs` and `d_outputs`, the gradient of
     a loss with respect to the outputs before the ReLU, are (B, *output_shape).
+
+    Inputs and `d_outputs` are of the type that the layer multiplies in; `outputs` may be of a wider
+    one. In half precision each product is summed up in float32 and rounded once.
     """
 
     name: str
@@ -38,12 +41,26 @@ class Layer:
     bias: Tensor
     d_weight: Tensor
     d_bias: Tensor
+    used_weight: Tensor
+    """what is multiplied with: the weight itself, or its copy in half precision"""
+    used_bias: Tensor
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """That the layer multiplies in."""
+        return self.used_weight.dtype
 
     def between(self, inputs: Tensor, outputs: Tensor) -> Callable[[], None]:
         """What writes this layer's outputs, after the ReLU; all views are made here, once."""
-        bias = self.bias
+        bias = self.used_bias
         if isinstance(self.spec, Linear):
-            relu, columns = self.spec.relu, self.weight.t()
+            relu, columns = self.spec.relu, self.used_weight.t()
+
+            def widen() -> None:
+                outputs.copy_(torch.addmm(bias, inputs, columns).relu_())
+
+            if outputs.dtype != self.dtype:
+                return widen
 
             def multiply() -> None:
                 torch.addmm(bias, inputs, columns, out=outputs)
@@ -52,7 +69,7 @@ class Layer:
 
             return multiply
         stride, padding = self.spec.stride, self.spec.padding
-        images, kernels, maps = map(planes_first, (inputs, self.weight, outputs))
+        images, kernels, maps = map(planes_first, (inputs, self.used_weight, outputs))
 
         def convolve() -> None:
             torch.clamp_min(F.conv2d(images, kernels, bias, stride, padding), 0, out=maps)
@@ -62,16 +79,20 @@ class Layer:
     def input_gradient(self, inputs: Tensor, d_outputs: Tensor) -> Tensor:
         """The gradient with respect to the inputs, (B, *input_shape)."""
         if isinstance(self.spec, Linear):
-            return torch.mm(d_outputs, self.weight)
+            return torch.mm(d_outputs, self.used_weight)
         d_images = self._convolution_backward(inputs, d_outputs, [True, False, False])[0]
         return d_images.permute(0, 2, 3, 1)
 
     def write_gradient(self, inputs: Tensor, d_outputs: Tensor) -> None:
         """Write the gradient of weight and bias."""
         rows = d_outputs.reshape(-1, self.spec.out)
-        torch.sum(rows, 0, out=self.d_bias)
+        torch.sum(rows, 0, dtype=self.d_bias.dtype, out=self.d_bias)
         if isinstance(self.spec, Linear) or self._patch_numbers(inputs) <= self._patch_limit:
-            torch.mm(rows.t(), self.patches(inputs), out=self.d_weight.view(self.spec.out, -1))
+            d_weight = self.d_weight.view(self.spec.out, -1)
+            if self.dtype == d_weight.dtype:
+                torch.mm(rows.t(), self.patches(inputs), out=d_weight)
+            else:
+                d_weight.copy_(torch.mm(rows.t(), self.patches(inputs)))
         else:
             wanted = [False, True, False]
             d_weight = self._convolution_backward(inputs, d_outputs, wanted)[1]
@@ -100,7 +121,7 @@ class Layer:
         gradients: tuple[Tensor, Tensor, Tensor] = torch.ops.aten.convolution_backward(
             planes_first(d_outputs),
             planes_first(inputs),
-            planes_first(self.weight),
+            planes_first(self.used_weight),
             [self.spec.out],
             [self.spec.stride] * 2,
             [self.spec.padding] * 2,
@@ -120,15 +141,25 @@ def layers_of(observation_shape: Shape, actions: int, values: int = 1) -> list[L
 
 
 def bind(
-    observation_shape: Shape, actions: int, values: int, parameters: Tensor, gradient: Tensor
+    observation_shape: Shape,
+    actions: int,
+    values: int,
+    parameters: Tensor,
+    gradient: Tensor,
+    half: Tensor | None = None,
 ) -> list[Layer]:
-    """The layers as views of the flat vectors: each layer's weight, then its bias."""
+    """The layers as views of the flat vectors: each layer's weight, then its bias.
+
+    half: beside the parameters, what all layers but the head multiply with.
+    """
     layers = []
     start = 0
-    for name, spec, inputs in plan_layers(observation_shape, actions, values):
+    planned = list(plan_layers(observation_shape, actions, values))
+    for name, spec, inputs in planned:
         shape = spec.weight_shape(inputs)
         middle = start + prod(shape)
         end = middle + spec.out
+        used = parameters if half is None or name == planned[-1][0] else half
         layers.append(
             Layer(
                 name,
@@ -139,6 +170,8 @@ def bind(
                 parameters[middle:end],
                 gradient[start:middle].view(shape),
                 gradient[middle:end],
+                used[start:middle].view(shape),
+                used[middle:end],
             )
         )
         start = end

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from deepcs.agents.layers import bind, planes_first
-from deepcs.agents.plan import Shape, parameter_count
+from deepcs.agents.plan import Precision, Shape, parameter_count
 
 ALIGNMENT = 64
 """Bytes. Matrix products may round differently at other addresses, so runs would not repeat."""
@@ -37,6 +37,10 @@ class Network:
     `parameters` and `gradient` are flat vectors of `parameter_count(...)` numbers, which the caller
     may hand in, in shared memory for example: whoever writes them changes this network.
     uint8 observations are divided by 255, float observations are taken as they are.
+
+    `precision` bfloat16: all layers but the head multiply in bfloat16, and their activations and
+    gradients are kept in it; parameters, gradient, logits and values stay as they are. Emulated, and
+    slow, where the CPU has no instructions for it.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Network:
         gradient: Tensor | None = None,
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
+        precision: Precision = "float32",
     ) -> None:
         self.observation_shape = observation_shape
         self.actions = actions
@@ -63,7 +68,11 @@ class Network:
         count = parameter_count(observation_shape, actions, values)
         self.parameters = _flat("parameters", parameters, count, device, dtype)
         self.gradient = _flat("gradient", gradient, count, device, dtype)
-        self.layers = bind(observation_shape, actions, values, self.parameters, self.gradient)
+        halved = precision == "bfloat16"
+        self._half = self.parameters.to(torch.bfloat16) if halved else None
+        self.layers = bind(
+            observation_shape, actions, values, self.parameters, self.gradient, self._half
+        )
         """The trunk and, last, the head: policy and values as one layer."""
         self.inputs = self._buffers(envs * steps)
         """What the rollout kept: the input (T·N, *input_shape) of each layer."""
@@ -133,8 +142,11 @@ class Network:
     def forward(self, t: int, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (N, A) and values (N,) of step `t`'s observations (N, *observation_shape).
 
-        Both are views, overwritten when step `t` of the next rollout comes.
+        Both are views, overwritten when step `t` of the next rollout comes. Weights may change only
+        before step 0.
         """
+        if t == 0:
+            self._round_weights()
         return self._run(observations, self._slots[t])
 
     def evaluate(self, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -143,6 +155,7 @@ class Network:
         if len(self._scratch.pixels) != batch:
             heads = self.parameters.new_zeros(batch, self.actions + self.value_count)
             self._scratch = self._tape([*self._buffers(batch), heads])
+        self._round_weights()
         logits, values = self._run(observations, self._scratch)
         return logits.clone(), values.clone()
 
@@ -174,7 +187,7 @@ class Network:
             d_inputs = layer.input_gradient(inputs, gradients[-1])
             # The inputs are the ReLU's outputs: it let pass what is positive.
             torch.ops.aten.threshold_backward.grad_input(d_inputs, inputs, 0, grad_input=d_inputs)
-            gradients.append(d_inputs.reshape(-1, *below.output_shape))
+            gradients.append(d_inputs.reshape(-1, *below.output_shape).to(below.dtype))
         return gradients[::-1]
 
     def _tape(self, buffers: list[Tensor]) -> Tape:
@@ -199,7 +212,15 @@ class Network:
         return tape.logits, tape.values
 
     def _buffers(self, batch: int) -> list[Tensor]:
-        return [self.parameters.new_zeros(batch, *layer.input_shape) for layer in self.layers]
+        return [
+            self.parameters.new_zeros(batch, *layer.input_shape, dtype=layer.dtype)
+            for layer in self.layers
+        ]
+
+    def _round_weights(self) -> None:
+        """Others may have changed the parameters since."""
+        if self._half is not None:
+            self._half.copy_(self.parameters)
 
 
 def _flat(

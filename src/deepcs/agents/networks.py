@@ -21,7 +21,7 @@ from torch import Tensor
 from deepcs.agents.joint import JointNetwork
 from deepcs.agents.module import ModuleNetwork, count_parameters, make_checked
 from deepcs.agents.network import Network
-from deepcs.agents.plan import layers_for, parameter_count, plan_layers
+from deepcs.agents.plan import Precision, layers_for, parameter_count, plan_layers
 from deepcs.envs.seats import Spaces
 from deepcs.system.importing import is_path, load_object
 
@@ -110,8 +110,12 @@ class NetworkPlan:
         parameters: Tensor | None = None,
         gradient: Tensor | None = None,
         device: torch.device | str = "cpu",
+        precision: Precision = "float32",
     ) -> ActorCritic:
-        """A network for rollouts of so many steps of so many actors; its vectors may be shared."""
+        """A network for rollouts of so many steps of so many actors; its vectors may be shared.
+
+        precision: other than float32 for `fast` only.
+        """
         given: dict[str, Any] = {
             "envs": envs,
             "values": self.values,
@@ -120,7 +124,7 @@ class NetworkPlan:
             "device": device,
         }
         if self.is_fast:
-            return Network(self.shape, self.actions, steps=steps, **given)
+            return Network(self.shape, self.actions, steps=steps, precision=precision, **given)
         return ModuleNetwork(self.name, _maker(self.name), self.spaces, **given)
 
 
