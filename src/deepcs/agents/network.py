@@ -14,6 +14,7 @@ from torch import Tensor
 
 from deepcs.agents.layers import bind, planes_first
 from deepcs.agents.plan import Precision, Shape, parameter_count
+from deepcs.agents.policy import DiscretePolicy, Policy
 
 ALIGNMENT = 64
 """Bytes. Matrix products may round differently at other addresses, so runs would not repeat."""
@@ -32,6 +33,7 @@ class Tape:
 class Network:
     """Policy logits and value of each observation, and the gradient of a whole rollout.
 
+    `policy`: what the logits mean; None: one of so many actions.
     `values`: how many values each observation has; where these are one, arrays of them are (B,),
     else (B, values).
     `parameters` and `gradient` are flat vectors of `parameter_count(...)` numbers, which the caller
@@ -39,8 +41,8 @@ class Network:
     uint8 observations are divided by 255, float observations are taken as they are.
 
     `precision` bfloat16: all layers but the head multiply in bfloat16, and their activations and
-    gradients are kept in it; parameters, gradient, logits and values stay as they are. Emulated, and
-    slow, where the CPU has no instructions for it.
+    gradients are kept in it; parameters, gradient, logits and values stay as they are. It is
+    emulated, and slow, where the CPU has no instructions for it.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Network:
         envs: int,
         steps: int,
         values: int = 1,
+        policy: Policy | None = None,
         parameters: Tensor | None = None,
         gradient: Tensor | None = None,
         device: torch.device | str = "cpu",
@@ -59,6 +62,7 @@ class Network:
     ) -> None:
         self.observation_shape = observation_shape
         self.actions = actions
+        self.policy = DiscretePolicy(actions) if policy is None else policy
         self.memory: Tensor | None = None  # it has none
         self.envs = envs
         self.steps = steps

@@ -22,6 +22,7 @@ from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.counts import Count, World
 from deepcs.runs.precision import ASKED, choose_here
+from deepcs.runs.presets import check_preset, preset
 from deepcs.runs.treatment import OLD_NAMES, Treatment, treatment
 from deepcs.system import limits
 from deepcs.system.importing import is_path
@@ -30,7 +31,7 @@ from deepcs.system.process import cores
 
 PAPER_STEPS = 160_000_000
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
-ADDED = {"precision": "float32"}
+ADDED = {"precision": "float32", "preset": None}
 """Settings that format 2 did not have at first, and what runs without them did."""
 WHOLE = {  # the least and the most that a setting may be
     "steps": (1, limits.STEPS),
@@ -92,6 +93,21 @@ class RunConfig:
     """steps between checkpoints; 0: about ten minutes' worth"""
     milestone_every: Count = 10_000_000
     """a checkpoint is kept for good whenever this many steps have passed"""
+    preset: str | None = None
+    """other defaults than the paper's: fast (games), maze; what is given beside it goes before"""
+
+    @classmethod
+    def from_preset(cls, name: str, world: str, **settings: Any) -> RunConfig:
+        """The settings of a preset, but for those that are given.
+
+        learner: the agent's settings, or a dict of some of them, such as {"epochs": 4}.
+        """
+        chosen = preset(name)
+        learner = settings.pop("learner", {})
+        if isinstance(learner, dict):
+            learner = make_settings(chosen.agent, {**chosen.learner, **learner})
+        given = {"agent": chosen.agent, **chosen.settings, **settings}
+        return cls(world, learner=learner, preset=name, **given)
 
     def resolved(self) -> RunConfig:
         """With every choice made that needs no look at the world, and checked.
@@ -213,7 +229,10 @@ class RunConfig:
             check_whole_tile(self.tile)
         protocol(self.protocol)
         treatment(self.treatment)
-        world_name(self.world)
+        world = world_name(self.world)
+        if self.preset is not None:
+            kind = "games" if find_game(world) else "mazes" if world in MAZES else None
+            check_preset(self.preset, self.agent, kind)
         if not is_path(self.agent):
             self._checked_learner()
 
@@ -278,7 +297,7 @@ class RunConfig:
     @property
     def name(self) -> str:
         """A folder name for this run."""
-        agent = "" if self.agent == "a2c" else f"-{self.agent_name}"
+        agent = "" if self.agent == "a2c" else f"-{self.preset or self.agent_name}"
         world = self.world.replace(":", "-")
         return f"{world}{agent}-{self.treatment}-{self.protocol}-seed{self.seed}"
 

@@ -84,8 +84,9 @@ def train(
     folder = RunFolder(out)
     display = display or Silence()
     if not folder.holds_run:
-        asked, config = config, config.fitted()  # refuses what cannot be trained in
-        if asked.precision == "auto":
+        chosen_here = config.precision == "auto"
+        config = config.fitted()  # refuses what cannot be trained in
+        if chosen_here:
             agent = find_agent(config.agent)
             chosen = choose_here("auto", agent, config.network, config.device)
             display.say(f"Precision {chosen.precision}: {chosen.why}.")
@@ -291,6 +292,11 @@ def _go_on(
             display.say("This environment has no snapshot(): games under way start afresh.")
         elif not replicas.freezable:
             display.say("This environment has no snapshot(): a resumed run will not be exact.")
+        for name in replicas.unseen:
+            display.say(
+                f"The network does not see {name!r} of the observation, which is text; if it "
+                "matters, turn it into numbers in the factory."
+            )
         columns = curve_columns(config.agent)
         logs = opened.enter_context(closing(Logs(folder, columns, checkpoint, accept_changes)))
         shown = display if folder.lease is None else Renewing(display, folder.lease)
