@@ -129,6 +129,8 @@ class Agent:
     """the dataclass of its settings; see AgentSettings"""
     columns: ClassVar[tuple[str, ...]]
     """of curve.csv, each the mean over the updates since the last row"""
+    takes_half_precision: ClassVar[bool] = True
+    """learns as well from a gradient whose products are rounded to bfloat16"""
 
     @classmethod
     def check_division(cls, settings: Any, actors: int, shards: int) -> None:

@@ -114,6 +114,7 @@ class LiveShard:
             parameters=vectors.parameters,
             gradient=vectors.gradients[index],
             device=training.device,
+            precision=training.precision,
         )
         part = edges(plan.size, training.shards, ALIGNMENT)[index]
         shard = Shard(

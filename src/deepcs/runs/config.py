@@ -21,6 +21,7 @@ from deepcs.envs.make import check_not_ataris, is_curious, look_at, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.counts import Count, World
+from deepcs.runs.precision import ASKED, choose_here
 from deepcs.runs.presets import check_preset, preset
 from deepcs.runs.treatment import OLD_NAMES, Treatment, treatment
 from deepcs.system import limits
@@ -30,6 +31,8 @@ from deepcs.system.process import cores
 
 PAPER_STEPS = 160_000_000
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
+ADDED = {"precision": "float32", "preset": None}
+"""Settings that format 2 did not have at first, and what runs without them did."""
 WHOLE = {  # the least and the most that a setting may be
     "steps": (1, limits.STEPS),
     "actors": (1, limits.ACTORS),
@@ -76,6 +79,8 @@ class RunConfig:
     """the agent's own numbers, of its Settings class; None: their defaults"""
     network: str = "auto"
     """fast (built in), joint (for several arrays), module:function of your own; auto: what fits"""
+    precision: Literal["float32", "bfloat16", "auto"] = "float32"
+    """what network fast multiplies in; auto: bfloat16 where the CPU has instructions for it"""
     shards: int = 0
     """parts of the batch whose gradients are computed apart, then added; 0: chosen, one per core"""
     threads: int = 1
@@ -126,7 +131,10 @@ class RunConfig:
             shards=1 if device != "cpu" else min(shards, self.actors),
             device=device,
         )
-        find_agent(self.agent).check_division(settings, chosen.actors, chosen.shards)
+        agent = find_agent(self.agent)
+        if self.precision == "bfloat16":  # refused where it would be emulated
+            choose_here(self.precision, agent, self.network, device)
+        agent.check_division(settings, chosen.actors, chosen.shards)
         often = self.checkpoint_every or TEN_MINUTES["maze" if world in MAZES else "atari"]
         return dataclasses.replace(
             chosen,
@@ -151,7 +159,8 @@ class RunConfig:
         check_memory(training, plan)
         training.agent_type.vectors(self.learner, plan, self.shards)
         self._check_curious()
-        return dataclasses.replace(config, network=plan.name)
+        chosen = choose_here(self.precision, training.agent_type, plan.name, self.device)
+        return dataclasses.replace(config, network=plan.name, precision=chosen.precision)
 
     def _check_curious(self) -> None:
         """Refuse a treatment that needs curiosity where there is none."""
@@ -210,6 +219,8 @@ class RunConfig:
                 raise ValueError(f"Got {name} {getattr(self, name)!r}; give a text.")
         if self.weight is not None and not is_apart(self.weight):
             check_weight(self.weight)
+        if self.precision not in ASKED:
+            raise ValueError(f"Got precision {self.precision!r}; choose {', '.join(ASKED)}.")
         if self.grid not in ("plane", "stacked"):
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
         if self.max_frames is not None:
@@ -326,6 +337,7 @@ class RunConfig:
             rules,
             self.threads,
             self.device,
+            self.precision,  # type: ignore[arg-type]  # auto is resolved before anything is built
         )
 
 
