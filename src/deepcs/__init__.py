@@ -18,6 +18,7 @@ from deepcs.curiosity.tiles import Bounds, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
 if TYPE_CHECKING:
+    from deepcs.envs.arrays import ArrayObservation
     from deepcs.envs.layout import ChannelsFirst
     from deepcs.envs.make import make_vec
     from deepcs.envs.sb3 import to_sb3
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from deepcs.runs.trained import load_agent
 
 __all__ = [
+    "ArrayObservation",
     "Bounds",
     "ChannelsFirst",
     "CuriosityGrid",
@@ -61,6 +63,7 @@ for _maze in ("KeyHallway", "CrossMaze"):
 # Loaded when first used: the grid waits for nothing heavy, worker processes load no torch.
 _LATER = {
     "make_vec": "deepcs.envs.make",
+    "ArrayObservation": "deepcs.envs.arrays",
     "ChannelsFirst": "deepcs.envs.layout",
     "CuriosityVectorWrapper": "deepcs.envs.vector",
     "CuriosityWrapper": "deepcs.envs.wrapper",

@@ -14,6 +14,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from deepcs.agents.plan import Conv, Linear, Shape, Spec, parameter_count, plan_layers
+from deepcs.agents.policy import DiscretePolicy, Policy
 
 ALIGNMENT = 64
 """Bytes. Matrix products may round differently at other addresses, so runs would not repeat."""
@@ -131,6 +132,7 @@ class Tape:
 class Network:
     """Policy logits and value of each observation, and the gradient of a whole rollout.
 
+    `policy`: what the logits mean; None: one of so many actions.
     `values`: how many values each observation has; where these are one, arrays of them are (B,),
     else (B, values).
     `parameters` and `gradient` are flat vectors of `parameter_count(...)` numbers, which the caller
@@ -146,6 +148,7 @@ class Network:
         envs: int,
         steps: int,
         values: int = 1,
+        policy: Policy | None = None,
         parameters: Tensor | None = None,
         gradient: Tensor | None = None,
         device: torch.device | str = "cpu",
@@ -153,6 +156,7 @@ class Network:
     ) -> None:
         self.observation_shape = observation_shape
         self.actions = actions
+        self.policy = DiscretePolicy(actions) if policy is None else policy
         self.memory: Tensor | None = None  # it has none
         self.envs = envs
         self.steps = steps

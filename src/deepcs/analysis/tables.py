@@ -63,13 +63,19 @@ def share_text(share: float) -> str:
     """0.256 as 26 %."""
     if math.isnan(share):
         return NOTHING
-    whole = round(100 * share)  # a whole number knows no −0
-    return f"{whole} %".replace("-", "−")
+    whole = math.floor(100 * abs(share) + 0.5 + 1e-9)  # halves away from 0, as people round
+    return f"{'−' if share < 0 and whole else ''}{whole} %"
+
+
+def level_text(level: float) -> str:
+    """How often an interval covers: 75 %, 93.8 %; never rounded up to what it is not."""
+    tenths = math.floor(1000 * level + 1e-9) / 10
+    return f"{tenths:g} %"
 
 
 def count_text(count: float) -> str:
     """All digits, in thousands."""
-    return f"{count:,.0f}"
+    return NOTHING if math.isnan(count) else f"{count:,.0f}"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,15 @@ from deepcs.studies.folder import StudyFolder
 from deepcs.studies.job import Job
 from deepcs.studies.local import run_jobs
 from deepcs.studies.ray_engine import Cluster
-from deepcs.studies.status import run_statuses, status_table, summary
+from deepcs.studies.ray_nodes import Share
+from deepcs.studies.status import (
+    Watch,
+    longest_first,
+    pace_of,
+    run_statuses,
+    status_table,
+    summary,
+)
 from deepcs.studies.study import Study, load_study, study_name
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
@@ -50,7 +58,7 @@ class Run:
     """
 
     study: StudyName
-    """demo, laptop, paper, or the path of a .toml file"""
+    """demo, laptop, claims, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
     engine: Literal["local", "ray"] = "local"
@@ -109,6 +117,10 @@ class Run:
         with suppress(OSError):
             folder.write_failures(failures)
         unfinished = folder.unfinished(study)
+        at_once = 1
+        if self.engine == "local":
+            at_once = self.at_once or self._measured(study, folder, len(unfinished))
+        statuses = run_statuses(folder, unfinished)
         workers = self.cpus_per_run if self.engine == "ray" else 1
         jobs = [
             Job(
@@ -119,7 +131,7 @@ class Run:
                 self.lease_seconds,
                 self.accept_changes,
             )
-            for run in unfinished
+            for run in longest_first(statuses, pace_of(folder, statuses))
         ]
 
         def failed(job: Job, reason: str) -> None:
@@ -128,11 +140,11 @@ class Run:
                 folder.write_failures(failures)
 
         if self.engine == "ray":
-            cluster = Cluster(self.address, self.cpus_per_run, self.gpus_per_run, self.retries)
+            share = Share(self.cpus_per_run, self.gpus_per_run)
+            cluster = Cluster(self.address, share, self.retries)
             with _showing(study, folder) as show:
                 cluster.run_jobs(jobs, failed=failed, show=show, stop=stop)
         else:
-            at_once = self.at_once or self._measured(study, folder, len(jobs))
             with _showing(study, folder) as show:
                 run_jobs(jobs, failed=failed, show=show, stop=stop, at_once=at_once)
         return failures
@@ -150,7 +162,8 @@ class Run:
         self, study: Study, folder: StudyFolder, failures: dict[str, str], signal: int | None
     ) -> None:
         """Say what came of it and what to do next; exits with code 1 if a run failed."""
-        print(f"{study.name}: {summary(run_statuses(folder, study.runs))}")
+        statuses = run_statuses(folder, study.runs)
+        print(f"{study.name}: {summary(statuses, pace_of(folder, statuses))}")
         for name, reason in failures.items():
             log = folder.path / "logs" / f"{name}.log"
             failed = f"{name} failed: {reason} (its log: {log})"
@@ -172,6 +185,7 @@ def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
     """A table of the running runs, redrawn in place; a line now and then elsewhere."""
     console = Console()
     following = [time.monotonic() + LIVE_SECONDS]
+    watch = Watch(folder, study.runs)
 
     def due(seconds: float) -> bool:
         if time.monotonic() < following[0]:
@@ -183,7 +197,8 @@ def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
 
         def say() -> None:
             if due(PLAIN_SECONDS):
-                print(f"{study.name}: {summary(run_statuses(folder, study.runs))}", flush=True)
+                statuses = watch.look()
+                print(f"{study.name}: {summary(statuses, pace_of(folder, statuses))}", flush=True)
 
         yield say
         return
@@ -191,7 +206,9 @@ def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
 
         def draw() -> None:
             if due(LIVE_SECONDS):
-                live.update(status_table(study.name, run_statuses(folder, study.runs), "running"))
+                statuses = watch.look()
+                pace = pace_of(folder, statuses)
+                live.update(status_table(study.name, statuses, pace, "running"))
 
         yield draw
 
@@ -201,7 +218,7 @@ class Status:
     """Where the runs of a study stand, also while another process runs it."""
 
     study: StudyName
-    """demo, laptop, paper, or the path of a .toml file"""
+    """demo, laptop, claims, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
 
@@ -210,7 +227,7 @@ class Status:
         study = folder.read()
         console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
         statuses = run_statuses(folder, study.runs)
-        console.print(status_table(study.name, statuses))
+        console.print(status_table(study.name, statuses, pace_of(folder, statuses)))
         for each in statuses:
             if each.state == "failed":
                 log = folder.log_path(each.run)

@@ -105,6 +105,14 @@ def holder(run: Path) -> Owner | None:
     return _alive(run / "lease" / str(epochs[-1]), time.time()) if epochs else None
 
 
+def lease_changed(run: Path) -> int:
+    """When a run was last taken by somebody, in nanoseconds; 0: never."""
+    try:
+        return (run / "lease").stat().st_mtime_ns
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
 def _epochs(leases: Path) -> list[int]:
     if not leases.is_dir():
         return []

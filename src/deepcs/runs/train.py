@@ -19,7 +19,7 @@ from deepcs.runs.checkpoint import (
     newest_checkpoint,
     prune_checkpoints,
 )
-from deepcs.runs.config import FORMAT, RunConfig, to_json, versions
+from deepcs.runs.config import RunConfig, to_json
 from deepcs.runs.errors import LockLostError, RunError
 from deepcs.runs.folder import RunFolder, SavedRun, Segment, check_settings, settings_digest
 from deepcs.runs.lease import Lease, LeaseLostError, Terms
@@ -27,6 +27,7 @@ from deepcs.runs.logs import curve_columns
 from deepcs.runs.loop import KEPT, Logs, Run, Stop
 from deepcs.runs.progress import Display, Silence, Status
 from deepcs.runs.trust import check_code, code_of
+from deepcs.runs.versions import FORMAT, versions
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
 from deepcs.system.process import WorkerError
@@ -283,6 +284,11 @@ def _go_on(
             display.say("This environment has no snapshot(): games under way start afresh.")
         elif not replicas.freezable:
             display.say("This environment has no snapshot(): a resumed run will not be exact.")
+        for name in replicas.unseen:
+            display.say(
+                f"The network does not see {name!r} of the observation, which is text; if it "
+                "matters, turn it into numbers in the factory."
+            )
         columns = curve_columns(config.agent)
         logs = opened.enter_context(closing(Logs(folder, columns, checkpoint, accept_changes)))
         shown = display if folder.lease is None else Renewing(display, folder.lease)
