@@ -92,6 +92,8 @@ class Moment:
     learning_rate: float
     logged: bool
     """a row of curve.csv ends with it: columns that cost time may be left out elsewhere"""
+    progress: float = 0.0
+    """share of the run's steps that are done, from 0 to 1: what schedules go by"""
 
 
 @dataclass(frozen=True)

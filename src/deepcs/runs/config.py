@@ -15,7 +15,7 @@ from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
 from deepcs.curiosity.games import find_game
-from deepcs.curiosity.reward import Weight, check_weight, is_apart, kept_apart
+from deepcs.curiosity.reward import Weight, check_run_weight, is_apart, kept_apart
 from deepcs.curiosity.tiles import check_whole_tile
 from deepcs.envs.make import check_not_ataris, is_curious, look_at, world_name
 from deepcs.envs.mazes import MAZES
@@ -62,7 +62,7 @@ class RunConfig:
     actors: int = 16
     """games played side by side (paper)"""
     weight: Weight | None = None
-    """β, the game reward's share; equal; or sum:c, R + cI unclipped; None: the world's own"""
+    """β, the game reward's share; 0.25:0.9, linear over the run; equal; sum:c; None: the world's"""
     tile: int | None = None
     """tile size in raw units; None: the game's own (paper)"""
     grid: Literal["plane", "stacked"] = "plane"
@@ -201,7 +201,7 @@ class RunConfig:
                 else f"Got weight {self.weight!r} for {self.agent} with one value, which needs a "
                 "mix of R and I; leave weight out, or choose two values."
             )
-        return self.weight if two else check_weight(self.weight)
+        return self.weight if two else check_run_weight(self.weight)
 
     @staticmethod
     def _first(*choices: Any) -> Any:
@@ -218,7 +218,7 @@ class RunConfig:
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"Got {name} {getattr(self, name)!r}; give a text.")
         if self.weight is not None and not is_apart(self.weight):
-            check_weight(self.weight)
+            check_run_weight(self.weight)
         if self.precision not in ASKED:
             raise ValueError(f"Got precision {self.precision!r}; choose {', '.join(ASKED)}.")
         if self.grid not in ("plane", "stacked"):
