@@ -92,6 +92,8 @@ class Moment:
     learning_rate: float
     logged: bool
     """a row of curve.csv ends with it: columns that cost time may be left out elsewhere"""
+    progress: float = 0.0
+    """share of the run's steps that are done, from 0 to 1: what schedules go by"""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ class Agent:
     """the dataclass of its settings; see AgentSettings"""
     columns: ClassVar[tuple[str, ...]]
     """of curve.csv, each the mean over the updates since the last row"""
+    takes_half_precision: ClassVar[bool] = True
+    """learns as well from a gradient whose products are rounded to bfloat16"""
 
     @classmethod
     def check_division(cls, settings: Any, actors: int, shards: int) -> None:

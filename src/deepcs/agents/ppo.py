@@ -29,6 +29,7 @@ from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.policy import Categorical, Distribution
 from deepcs.agents.rollout import Rollout
 from deepcs.agents.samples import SeenObservations, Shuffle
+from deepcs.system.schedule import Scheduled, number_at
 
 OF_VALUES = {
     "one": {"gamma": 0.99},
@@ -62,8 +63,8 @@ class PPOSettings:
     """λ of the advantages: 0 trusts the next value, 1 the rewards alone (Schulman et al.)"""
     normalise: bool = True
     """advantages less their mean, over their standard deviation in the rollout of all actors"""
-    entropy: float = 0.01
-    """weight of the policy's entropy, in nats, in the loss (Schulman et al.)"""
+    entropy: Scheduled = 0.01
+    """weight of the policy's entropy, in nats, in the loss (Schulman et al.); 0.01:0.001 changes"""
     value: float = 0.5
     """weight of each value's half squared error in the loss (Baselines)"""
     max_gradient_norm: float = 0.5
@@ -84,8 +85,8 @@ class PPOSettings:
     """two values: discount per step of I; None: 0.99 (Burda et al.)"""
     weight_game: float | None = None
     """two values: of R's advantage in the sum; None: 2 (Burda et al.)"""
-    weight_intrinsic: float | None = None
-    """two values: of I's advantage in the sum; None: 1 (Burda et al.)"""
+    weight_intrinsic: Scheduled | None = None
+    """two values: of I's advantage in the sum; None: 1 (Burda et al.); 1:0.1 changes"""
 
     def check(self) -> None:
         check_numbers(
@@ -96,6 +97,7 @@ class PPOSettings:
             portions=("gae_lambda",),
             least={"clip": 1e-6, "adam_epsilon": 1e-12},  # less: no step, or of any length
             unbounded=("max_gradient_norm",),
+            scheduled=("entropy", "weight_intrinsic"),
         )
         if self.values not in OF_VALUES:
             raise ValueError(f"Got ppo.values {self.values!r}; choose two or one.")
@@ -114,6 +116,14 @@ class PPOSettings:
         defaults = OF_VALUES[self.values].items()
         open_ones: Any = {name: number for name, number in defaults if getattr(self, name) is None}
         return replace(self, **open_ones)
+
+    def at(self, progress: float) -> PPOSettings:
+        """As they are after a share of the run's steps, all of them numbers."""
+        used = self.resolved()
+        entropy, weight = number_at(used.entropy, progress), used.weight_intrinsic
+        if weight is not None:
+            weight = number_at(weight, progress)
+        return replace(used, entropy=entropy, weight_intrinsic=weight)
 
     def of_streams(self, streams: int) -> tuple[list[float], list[float]]:
         """Discounts and weights of the rewards that the learner gets.
@@ -188,6 +198,8 @@ class PPO(Agent):
         super().__init__(settings, shard)
         samples = settings.n_steps * len(shard.actors)
         self._batch = shard.batch(settings.n_steps)
+        self._now: PPOSettings = settings.at(0.0)
+        """as they are in the update under way"""
         self._seen = SeenObservations(settings.n_steps)
         self._shuffle = Shuffle(shard.seed, shard.index, samples)
         self._outputs: list[tuple[Tensor, Tensor]] = []
@@ -209,7 +221,8 @@ class PPO(Agent):
         return self.draw(logits, moment, t)
 
     def update(self, rollout: Rollout, moment: Moment) -> Exchange:
-        settings, minibatch = self.settings, self.settings.minibatch
+        self._now = settings = self.settings.at(moment.progress)
+        minibatch = settings.minibatch
         samples, explained = yield from self.estimate(rollout)
         step = moment.update * settings.epochs * (self._batch // minibatch)
         sums: Any = 0.0
@@ -230,7 +243,7 @@ class PPO(Agent):
     def estimate(self, rollout: Rollout) -> Generator[Any, Any, tuple[Samples, dict[str, float]]]:
         """This shard's samples, and how well the values explained all shards' returns."""
         logits, values = map(torch.stack, zip(*self._outputs, strict=True))
-        discounts, weights = map(values.new_tensor, self.settings.of_streams(values.shape[2]))
+        discounts, weights = map(values.new_tensor, self._now.of_streams(values.shape[2]))
         cut = cut_values(rollout, self.network)
         apart = gae(
             rollout.rewards.view_as(values),
@@ -264,8 +277,8 @@ class PPO(Agent):
             network.logits,
             network.values,
             samples,
-            self.settings,
-            self.settings.minibatch,
+            self._now,
+            self._now.minibatch,
             self.policy.of,
         )
         network.backward(d_logits, d_values)
@@ -287,6 +300,7 @@ def loss_gradients(
     the policy's entropy, of r - 1 - log r (an estimate of the KL divergence), of r clipped or not,
     and of each (V - R)²/2.
     """
+    bonus = float(settings.entropy)  # a number here, not a schedule
     policy = policy_of(logits)
     advantages = samples.advantages[:, None]
     log_ratio = policy.log_policy(samples.actions) - samples.log_policy[:, None]
@@ -295,7 +309,7 @@ def loss_gradients(
     gains, clipped_gains = ratio * advantages, clipped * advantages
     # d(-r·A) = -r·A·d(log π(a)), but 0 where the clipped one is less
     pulls = torch.where(clipped_gains < gains, 0.0, gains)
-    d_logits = policy.gradient(samples.actions, pulls, settings.entropy).div_(batch_total)
+    d_logits = policy.gradient(samples.actions, pulls, bonus).div_(batch_total)
     errors = values.reshape(len(values), -1) - samples.returns
     d_values = (errors * (settings.value / batch_total)).view_as(values)
     terms = torch.cat(

@@ -17,7 +17,14 @@ from torch import Tensor
 from deepcs.agents.networks import ActorCritic, Observations, as_tensors
 from deepcs.agents.policy import policy_for
 from deepcs.curiosity.hiding import MixWatch
-from deepcs.curiosity.reward import Weight, clips_apart, is_apart, mix_rewards, separate_rewards
+from deepcs.curiosity.reward import (
+    Weight,
+    clips_apart,
+    is_apart,
+    mix_rewards,
+    separate_rewards,
+    weight_at,
+)
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import GameRecord
 from deepcs.system.snapshot import Snapshot
@@ -74,7 +81,8 @@ class RewardRules:
     """How rewards become returns."""
 
     weight: Weight
-    """of the mix; or that they stay apart, where the learner has a value for each"""
+    """of the mix, which may change over the run; or that they stay apart, where the learner has a
+    value for each"""
     paid: bool
     """the learner gets the intrinsic reward"""
     life_ends_return: bool
@@ -103,11 +111,11 @@ class Actors:
         self._game_rewards = np.zeros(shape)
         self._intrinsic = np.zeros(shape)
         self._ends = np.zeros(shape, np.bool_)
-        self.watch = MixWatch(rules.weight, paid=rules.paid)
+        self.watch = MixWatch(weight_at(rules.weight, 0.0), paid=rules.paid)
         self._see(pool.reset()[0])
 
-    def play(self, act: Act, network: ActorCritic) -> Rollout:
-        """Play T steps; the network forgets the games that end."""
+    def play(self, act: Act, network: ActorCritic, progress: float = 0.0) -> Rollout:
+        """Play T steps; the network forgets the games that end. progress: as in Moment."""
         rules = self._rules
         games: list[FinishedGame] = []
         cuts: list[Cut] = []
@@ -130,7 +138,7 @@ class Actors:
         if is_apart(rules.weight):
             paid = separate_rewards(*both, clip=clips_apart(rules.weight), paid=rules.paid)
         else:
-            paid = mix_rewards(*both, rules.weight, paid=rules.paid)
+            paid = mix_rewards(*both, weight_at(rules.weight, progress), paid=rules.paid)
             self.watch.look(*both, paid)
         return Rollout(
             self._on_device(self._actions),
