@@ -142,13 +142,15 @@ class Replicas:
         return _arrays(self.network.named(self.network.parameters))
 
     def vectors(self) -> Arrays:
-        """The agent's vectors that are saved, by name."""
-        return _arrays(self._saved_vectors())
+        """The agent's vectors that are saved, by name, and what else its shards remember."""
+        own = _arrays(self._saved_vectors())
+        return {k: v for arrays in (own, *self._each("remembered")) for k, v in arrays.items()}
 
-    def load(self, weights: Arrays, vectors: Arrays) -> None:
-        """Take over saved weights and vectors."""
+    def load(self, weights: Arrays, vectors: Arrays, *, games_go_on: bool = True) -> None:
+        """Take over saved weights and vectors. games_go_on: the actors will be restored too."""
         _copy(weights, self.network.named(self.network.parameters))
         _copy(vectors, self._saved_vectors())
+        self._each("recall", vectors, games_go_on)
 
     def _saved_vectors(self) -> dict[str, torch.Tensor]:
         by_name = self._own.vectors.by_name
