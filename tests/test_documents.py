@@ -42,7 +42,8 @@ def test_the_origin_of_every_log_is_told(folder: str) -> None:
 def results() -> ModuleType:
     """tools/docs_results.py."""
     spec = importlib.util.spec_from_file_location("docs_results", ROOT / "tools/docs_results.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
