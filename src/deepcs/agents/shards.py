@@ -114,6 +114,7 @@ class LiveShard:
             parameters=vectors.parameters,
             gradient=vectors.gradients[index],
             device=training.device,
+            precision=training.precision,
         )
         part = edges(plan.size, training.shards, ALIGNMENT)[index]
         shard = Shard(
@@ -135,7 +136,7 @@ class LiveShard:
     def begin(self, moment: Moment) -> tuple[list[FinishedGame], Part]:
         """Play a rollout and begin the update; the games that ended, and its first part."""
         act = functools.partial(self.agent.act, moment)
-        rollout = self.actors.play(act, self.network)
+        rollout = self.actors.play(act, self.network, moment.progress)
         self._update = self.agent.update(rollout, moment)
         return rollout.games, self.go_on(None)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepcs.agents.agent import Agent
+from deepcs.agents.plan import Precision
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 
@@ -30,6 +31,8 @@ class Training:
     threads: int = 1
     """torch threads per process"""
     device: str = "cpu"
+    precision: Precision = "float32"
+    """in which the network multiplies"""
 
     @property
     def agent_type(self) -> type[Agent]:

@@ -84,7 +84,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self.first_actor = first_actor
         self.seed = seed
         self.weight = weight
-        self._copy = copy
+        self.copy = copy
         self._stepping = False
         self._started = False
         self._steps = 0  # that workers have taken
@@ -225,7 +225,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
                 self._wait_for_frames()
         arrays = self._arrays
         results = arrays.rewards, arrays.terminated, arrays.truncated
-        rewards, terminated, truncated = (a.copy() if self._copy else a for a in results)
+        rewards, terminated, truncated = (a.copy() if self.copy else a for a in results)
         if self.weight is not None:
             rewards = mix_rewards(rewards, arrays.intrinsic, self.weight)
         return self._observations(), rewards, terminated, truncated, self._infos(ended)
@@ -249,7 +249,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
 
     def _observations(self) -> Any:
         parts = self._arrays.observations
-        if self._copy:
+        if self.copy:
             parts = {name: part.copy() for name, part in parts.items()}
         return parts.get("", parts)
 
@@ -263,7 +263,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             "rooms": arrays.rooms,
             "score": arrays.scores,
         }
-        if self._copy:
+        if self.copy:
             infos = {name: array.copy() for name, array in infos.items()}
         if ended:
             infos["final_info"] = {}
