@@ -142,7 +142,8 @@ def table(settings: Settings) -> Table:
     note = (
         f"False alarms at p < {ALPHA} among equal groups of n runs each (the first three columns: "
         "5 % at most is right), and how often an interval holds the truth: the "
-        "median's at least as often as it promises, the IQM's 95 % if it were exact. IQM's interval: of those that were given; has "
+        "median's at least as often as it promises, the IQM's 95 % if it were exact. IQM's "
+        "interval: of those that were given; has "
         f"none: draws whose kept runs are all equal. {settings.draws:,} draws; a quarter of them "
         "for Holm and a tenth for bars. Milestones have neither tests nor intervals; with 25 runs, "
         f"half of them cut off at random, a share that is 50 % is estimated as "
