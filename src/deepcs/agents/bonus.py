@@ -21,6 +21,7 @@ import numpy as np
 from torch import Tensor
 
 from deepcs.agents.agent import Vector
+from deepcs.agents.visited import Visited as Visited
 from deepcs.curiosity.novelty import Novelty
 
 Arrays = dict[str, np.ndarray]
@@ -29,16 +30,6 @@ BONUSES = {
     "pseudo-counts": "deepcs.agents.density:PseudoCounts",
     "rnd": "deepcs.agents.rnd:RND",
 }
-
-
-@dataclass(frozen=True)
-class Visited:
-    """Where a shard's N actors were in a rollout of T steps."""
-
-    cells: np.ndarray
-    """int64 (T, N): the number of the place that each step led to; 0: none that counts"""
-    frames: np.ndarray | None
-    """uint8 (T, N, height, width): what was seen there; None: no part needs it"""
 
 
 @dataclass(frozen=True)
@@ -111,7 +102,8 @@ def combine(novelty: Novelty, life: np.ndarray, across: np.ndarray) -> np.ndarra
     if novelty.combine == "across":
         return across
     a, b = novelty.life_weight, novelty.across_weight
-    assert a is not None and b is not None
+    assert a is not None
+    assert b is not None
     if novelty.combine == "product":
         product: np.ndarray = life**a * across**b
         return product

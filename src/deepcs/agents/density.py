@@ -62,7 +62,9 @@ class PseudoCounts(Bonus):
 
     def __init__(self, novelty: Novelty, batch: Batch) -> None:
         super().__init__(novelty, batch)
-        assert novelty.density_side and novelty.density_levels and batch.frame
+        assert batch.frame is not None
+        assert novelty.density_side is not None
+        assert novelty.density_levels is not None
         height, width = (min(novelty.density_side, side) for side in batch.frame)
         self._size = width, height, novelty.density_levels
         self.model = PixelDensity(width * height, novelty.density_levels)

@@ -47,7 +47,9 @@ class CodeLearner:
         return shared_vectors(cls.name, autoencoder_size(novelty, frame), shards)
 
     def __init__(self, novelty: Novelty, batch: Batch) -> None:
-        assert batch.frame and novelty.code_bits and novelty.code_learning_rate
+        assert batch.frame is not None
+        assert novelty.code_bits is not None
+        assert novelty.code_learning_rate is not None
         self.batch, self._bits = batch, novelty.code_bits
         self._pixels = int(np.prod(code_shape(batch.frame)))
         self._every = novelty.code_every or 1

@@ -45,7 +45,9 @@ class RND(Bonus):
 
     def __init__(self, novelty: Novelty, batch: Batch) -> None:
         super().__init__(novelty, batch)
-        assert batch.frame is not None and novelty.rnd_learning_rate and novelty.rnd_gamma
+        assert batch.frame is not None
+        assert novelty.rnd_gamma is not None
+        assert novelty.rnd_learning_rate is not None
         self._gamma = novelty.rnd_gamma
         self._target = make_network(batch.frame, novelty, batch.seed + TARGET_SEED)
         self._predictor = make_network(batch.frame, novelty, 0, deeper=True)

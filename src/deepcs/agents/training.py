@@ -8,6 +8,7 @@ from typing import Any
 from deepcs.agents.agent import Agent
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
+from deepcs.curiosity.novelty import Novelty
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Training:
     threads: int = 1
     """torch threads per process"""
     device: str = "cpu"
+    novelty: Novelty | None = None
+    """what of it needs the whole batch; None: nothing"""
 
     @property
     def agent_type(self) -> type[Agent]:

@@ -128,6 +128,15 @@ class HashPlace:
         return cell_number(np.packbits(signs).tobytes())
 
 
+def random_code(code_bits: int, frame_shape: tuple[int, int]) -> np.ndarray:
+    """The code until one is learned: fixed random sums of the pixels."""
+    height, width = code_shape(frame_shape)
+    normal = np.random.Generator(np.random.Philox(key=[code_bits, 1])).standard_normal
+    code = normal((code_bits, height * width + 1), np.float32)
+    code[:, -1] = 0
+    return code
+
+
 def hash_sums(code_bits: int, hash_bits: int) -> np.ndarray:
     """Fixed random numbers that a code is summed by: int64 (hash_bits, code_bits)."""
     normal = np.random.Generator(np.random.Philox(key=code_bits)).standard_normal
@@ -198,8 +207,7 @@ class CellFinder:
         self._next: np.ndarray | None = None  # code, from the next game on
         self._hash: HashPlace | None = None
         if isinstance(place, Hashed):
-            height, width = code_shape(frame_shape)
-            self._take(np.zeros((place.code_bits, height * width + 1), np.float32))
+            self._take(random_code(place.code_bits, frame_shape))
 
     def _take(self, code: np.ndarray) -> None:
         assert isinstance(self._place, Hashed)
