@@ -41,7 +41,8 @@ from deepcs.analysis.tables import (
     words,
 )
 from deepcs.curiosity.games import game
-from deepcs.runs.config import RunConfig, versions
+from deepcs.runs.config import RunConfig
+from deepcs.runs.versions import versions
 
 PAIR = experiment("Freeway", ["deepcs", "plain"], 5)
 AWKWARD = Table(

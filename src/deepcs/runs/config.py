@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import platform
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import torch
 import tyro
 
-from deepcs._version import __version__
 from deepcs.agents.networks import plan_network
 from deepcs.agents.replicas import check_memory
 from deepcs.agents.rollout import RewardRules
@@ -25,16 +21,12 @@ from deepcs.envs.make import check_not_ataris, is_curious, look_at, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.runs.counts import Count, World
-from deepcs.runs.sources import source_digest
 from deepcs.runs.treatment import OLD_NAMES, Treatment, treatment
 from deepcs.system import limits
 from deepcs.system.importing import is_path
 from deepcs.system.limits import check_whole
 from deepcs.system.process import cores
 
-FORMAT = 2  # of the run folder: what is written, and can be resumed
-READABLE = (1, 2)  # formats that can be evaluated, recorded and reported
-LIBRARIES = ("torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
 PAPER_STEPS = 160_000_000
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
 WHOLE = {  # the least and the most that a setting may be
@@ -356,25 +348,3 @@ def make_settings(agent: str, numbers: dict[str, Any]) -> Any:
     if unknown:
         raise ValueError(f"Got {agent}.{unknown[0]}; choose from {', '.join(known)}.")
     return kind(**numbers)
-
-
-def versions() -> dict[str, str]:
-    """What the run's bytes depend on beside its settings."""
-    return {
-        "deepcs": __version__,
-        "sources": source_digest(),
-        **{name: version(name) for name in LIBRARIES},
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "cpu": cpu_model(),
-    }
-
-
-def cpu_model() -> str:
-    """The CPU's name: another rounds differently."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "unknown")

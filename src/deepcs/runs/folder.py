@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from deepcs.runs.checkpoint import Checkpoint
-from deepcs.runs.config import FORMAT, READABLE, RunConfig, from_json, to_json, versions
+from deepcs.runs.config import RunConfig, from_json, to_json
 from deepcs.runs.errors import LockLostError, RunError
 from deepcs.runs.lease import Lease, Terms, is_leased
 from deepcs.runs.trust import is_signed, sign
+from deepcs.runs.versions import FORMAT, READABLE, versions
 from deepcs.system.files import delete_folder, holds_only, refuse_links, write_whole
 
 SAVED = "saved"  # an empty file: the run has had a checkpoint

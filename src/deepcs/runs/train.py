@@ -19,7 +19,7 @@ from deepcs.runs.checkpoint import (
     newest_checkpoint,
     prune_checkpoints,
 )
-from deepcs.runs.config import FORMAT, RunConfig, to_json, versions
+from deepcs.runs.config import RunConfig, to_json
 from deepcs.runs.errors import LockLostError, RunError
 from deepcs.runs.folder import RunFolder, SavedRun, Segment, check_settings, settings_digest
 from deepcs.runs.lease import Lease, LeaseLostError, Terms
@@ -27,6 +27,7 @@ from deepcs.runs.logs import curve_columns
 from deepcs.runs.loop import KEPT, Logs, Run, Stop
 from deepcs.runs.progress import Display, Silence, Status
 from deepcs.runs.trust import check_code, code_of
+from deepcs.runs.versions import FORMAT, versions
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
 from deepcs.system.process import WorkerError
