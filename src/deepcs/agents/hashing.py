@@ -68,9 +68,7 @@ class CodeLearner:
     @property
     def code(self) -> np.ndarray:
         """The encoder as actors take it: float32 (bits, pixels + 1)."""
-        size = self._bits * (self._pixels + 1)
-        flat = self._weights.parameters[:size].cpu().numpy().copy()
-        return flat.reshape(self._bits, self._pixels + 1)
+        return code_in(self._weights.parameters.cpu().numpy(), self._bits)
 
     def learn(self, visited: Visited) -> Generator[Any, Any, np.ndarray | None]:
         """A step of Adam on some of the rollout; returns the code if actors are to take it now."""
@@ -96,6 +94,12 @@ class CodeLearner:
 
     def load(self, state: Arrays) -> None:
         self._updates = int(state["updates"][0])
+
+
+def code_in(parameters: np.ndarray, bits: int) -> np.ndarray:
+    """The encoder in a flat vector of weights: float32 (bits, pixels + 1), a copy."""
+    pixels = (len(parameters) - bits) // (2 * bits + 1)
+    return parameters[: bits * (pixels + 1)].reshape(bits, pixels + 1).copy()
 
 
 def autoencoder_size(novelty: Novelty, frame: tuple[int, int]) -> int:

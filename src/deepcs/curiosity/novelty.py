@@ -123,10 +123,10 @@ class Novelty:
             chosen = dataclasses.replace(chosen, combine="across")
         if chosen.lifetime != "fading" and self.half_life is None:
             chosen = dataclasses.replace(chosen, half_life=None)
-        chosen._refuse(sees)
+        chosen._refuse(sees, self.lifetime not in (None, choices.lifetime))
         numbers: dict[str, Any] = {}
         for part in chosen._parts():
-            numbers |= DEFAULTS[part]
+            numbers |= DEFAULTS.get(part, {})
         open_ones = {name: n for name, n in numbers.items() if getattr(chosen, name) is None}
         return dataclasses.replace(chosen, **open_ones)
 
@@ -135,11 +135,16 @@ class Novelty:
         parts = [str(self.place), str(self.lifetime), str(self.across)]
         return parts + ["combined"] * (self.combine in ("product", "sum"))
 
-    def _refuse(self, sees: bool) -> None:
+    def _refuse(self, sees: bool, given_lifetime: bool) -> None:
         if self.across == "none" and self.combine is not None:
             raise ValueError(
                 f"Got novelty.combine {self.combine!r} with nothing paid across training; choose "
                 "novelty.across too, or leave combine out."
+            )
+        if not self.counts_places and not sees and given_lifetime:
+            raise ValueError(
+                f"Got novelty.lifetime {self.lifetime!r}, which has no effect where {self.across} "
+                "alone is paid and no plane is seen; leave it out."
             )
         if self.place != "position" and not self.counts_places and not sees:
             raise ValueError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import games, is_name, plain_name
@@ -185,6 +186,23 @@ def look_at(world: str | Game, **settings: Any) -> WorldFacts:
     try:
         spaces = spaces_of_env(env)
         return WorldFacts(spaces, _own_weight(env))
+    finally:
+        env.close()
+
+
+def random_frames(world: str | Game, steps: int, seed: int, **settings: Any) -> list[np.ndarray]:
+    """The grey frames of so many steps of random play; settings as in make_actor."""
+    env = make_actor(world, **{**settings, "frames": True})
+    try:
+        env.action_space.seed(seed)
+        _, info = env.reset(seed=seed)
+        frames = [np.array(info["frame"])]
+        while len(frames) < steps:
+            _, _, terminated, truncated, info = env.step(env.action_space.sample())
+            frames.append(np.array(info["frame"]))
+            if terminated or truncated:
+                env.reset()
+        return frames
     finally:
         env.close()
 

@@ -33,6 +33,11 @@ class Treatment:
     """where it is from, in one line"""
 
     @property
+    def is_of_the_paper(self) -> bool:
+        """Whether it is one of those that were before there were choices."""
+        return (self.place, self.across) == ("position", "none") and self.lifetime != "fading"
+
+    @property
     def choices(self) -> Novelty:
         return Novelty(self.place, self.lifetime, self.across, self.combine)
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from deepcs.curiosity.games import find_game
+from deepcs.envs.roms import atari_game
 from deepcs.runs.config import RunConfig
 from deepcs.runs.timed import TimedTraining
 from deepcs.studies.experiment import StudyError
@@ -109,7 +109,7 @@ def runs_at_once(
 ) -> Measured:
     """What suits a study with these runs here; measured once, and kept in a file."""
     # The games are what takes long.
-    config = next((each for each in configs if find_game(each.world)), configs[0])
+    config = next((each for each in configs if atari_game(each.world)), configs[0])
     known = _read(cache)
     if known is not None and known.cores == cores():
         return known
