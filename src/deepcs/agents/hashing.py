@@ -76,13 +76,13 @@ class CodeLearner:
         assert frames is not None
         steps = min(len(frames), max(1, SAMPLES // batch.all_actors))
         chosen = frames[np.linspace(0, len(frames) - 1, steps).astype(np.int64)]
-        pictures = torch.from_numpy(coded_picture(chosen.reshape(-1, *frames.shape[2:])))
+        pictures = aligned(coded_picture(chosen.reshape(-1, *frames.shape[2:])))
         key = np.array([batch.seed, NOISE_KEY], np.uint64)
         counter = [0, self._updates, batch.index, 0]
         draws = Draws(Philox(key=key, counter=counter)).uniform(
             -NOISE, NOISE, (len(pictures), self._bits)
         )
-        noise = torch.from_numpy(draws.astype(np.float32))
+        noise = aligned(draws)
         total = steps * batch.all_actors
         loss_gradient(self._weights.parameters, pictures, noise, total, self._weights.gradient)
         self._updates += 1
@@ -94,6 +94,11 @@ class CodeLearner:
 
     def load(self, state: Arrays) -> None:
         self._updates = int(state["updates"][0])
+
+
+def aligned(array: np.ndarray) -> Tensor:
+    """float32 where torch puts it: how a product is rounded depends on where its factors begin."""
+    return torch.from_numpy(array.astype(np.float32)).clone()
 
 
 def code_in(parameters: np.ndarray, bits: int) -> np.ndarray:

@@ -23,6 +23,7 @@ from deepcs.system.snapshot import Snapshot, check_snapshot
 TARGET = 0.125  # cells for each frame looked at, that a picture should make (Go-Explore)
 SIZES = (3, 5, 7, 8, 11, 14, 16, 21, 28, 42)  # of sides, among which one is chosen
 SHADES = (2, 4, 8, 16, 32)
+FINENESS, WIDEST = 2**16, 2**10  # of the weights that a code is told by
 CODE_SIDE = 21  # pixels across and down of the picture that is coded
 
 
@@ -117,13 +118,17 @@ class HashPlace:
                 f"Got a code of shape {self.code.shape} for frames of {frame_shape}; give (bits, "
                 f"{height * width + 1})."
             )
+        self._size = height, width
+        # Whole numbers, whose sums float64 holds exactly: no rounding takes a bit to another side.
+        whole = np.rint(np.clip(self.code, -WIDEST, WIDEST) * FINENESS).astype(np.float64)
+        self._weights, self._biases = np.ascontiguousarray(whole[:, :-1]), whole[:, -1] * 255
         self._sums = hash_sums(len(self.code), hash_bits)
 
     def __call__(self, frame: np.ndarray) -> int:
         """The number of a frame's cell."""
-        # In float64 and by whole numbers, so that no CPU rounds a bit to the other side.
-        picture = coded_picture(frame[None])[0].astype(np.float64)
-        bits = self.code[:, :-1].astype(np.float64) @ picture + self.code[:, -1] > 0
+        height, width = self._size
+        picture = shrink_frame(frame, width, height, 256).ravel().astype(np.float64)
+        bits = self._weights @ picture + self._biases > 0
         signs = self._sums @ np.where(bits, 1, -1) >= 0
         return cell_number(np.packbits(signs).tobytes())
 
