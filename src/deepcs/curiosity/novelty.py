@@ -141,7 +141,7 @@ class Novelty:
                 f"Got novelty.combine {self.combine!r} with nothing paid across training; choose "
                 "novelty.across too, or leave combine out."
             )
-        if not self.counts_places and not sees and given_lifetime:
+        if self.combine == "across" and not sees and given_lifetime:
             raise ValueError(
                 f"Got novelty.lifetime {self.lifetime!r}, which has no effect where {self.across} "
                 "alone is paid and no plane is seen; leave it out."
