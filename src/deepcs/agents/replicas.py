@@ -25,7 +25,7 @@ from deepcs.agents.shards import Part, ShardGroup, edges, size_in_bytes, vector_
 from deepcs.agents.training import Training
 from deepcs.curiosity.hiding import Seen
 from deepcs.curiosity.tiles import Tile
-from deepcs.envs.make import spaces_of
+from deepcs.envs.make import look_at
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
 from deepcs.system.process import Process, cores, shared_memory
@@ -77,8 +77,10 @@ class Replicas:
     def __init__(self, training: Training, workers: int | None = None) -> None:
         check_workers(workers)
         self.training = training
-        spaces = spaces_of(training.world, **training.actor_settings)
-        plan = plan_network(training.network, spaces, training.rules.streams)
+        facts = look_at(training.world, **training.actor_settings)
+        self.unseen = facts.unseen
+        """parts of the observations that the network is not shown"""
+        plan = plan_network(training.network, facts.spaces, training.rules.streams)
         check_memory(training, plan)
         self._layout = vector_layout(training, plan)
         workers = workers or min(training.shards, cores())

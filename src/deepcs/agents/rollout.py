@@ -15,15 +15,23 @@ import torch
 from torch import Tensor
 
 from deepcs.agents.networks import ActorCritic, Observations, as_tensors
+from deepcs.agents.policy import policy_for
 from deepcs.agents.visited import Visited
 from deepcs.curiosity.hiding import MixWatch
-from deepcs.curiosity.reward import Weight, clips_apart, is_apart, mix_rewards, separate_rewards
+from deepcs.curiosity.reward import (
+    Weight,
+    clips_apart,
+    is_apart,
+    mix_rewards,
+    separate_rewards,
+    weight_at,
+)
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import GameRecord
 from deepcs.system.snapshot import Snapshot
 
 Act = Callable[[int, Any], np.ndarray]
-"""(step t of the rollout, observations) -> actions (N,)"""
+"""(step t of the rollout, observations) -> actions (N, …)"""
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,7 @@ class Rollout:
     """T steps of N actors; arrays are (T, N)."""
 
     actions: Tensor
-    """int64"""
+    """int64; or (T, N, …), where actions are not Discrete: see policy.py"""
     rewards: Tensor
     """float32: R and I mixed, as the learner is to be paid; or (T, N, 2): R, clipped, and I"""
     game_rewards: np.ndarray
@@ -74,7 +82,8 @@ class RewardRules:
     """How rewards become returns."""
 
     weight: Weight
-    """of the mix; or that they stay apart, where the learner has a value for each"""
+    """of the mix, which may change over the run; or that they stay apart, where the learner has a
+    value for each"""
     paid: bool
     """the learner gets the intrinsic reward"""
     life_ends_return: bool
@@ -97,25 +106,28 @@ class Actors:
         """`pool`: with copy=False. `first`: the first actor's number, out of all."""
         self.pool = pool
         self._first, self._rules, self._device = first, rules, device
+        self._policy = policy_for(pool.single_action_space)
         shape = n_steps, pool.num_envs
-        self._actions = np.zeros(shape, np.int64)
+        self._actions = np.zeros((*shape, *self._policy.action_shape), self._policy.dtype)
         self._game_rewards = np.zeros(shape)
         self._intrinsic = np.zeros(shape)
         self._ends = np.zeros(shape, np.bool_)
         self._cells = np.zeros(shape, np.int64)
         self._frames: np.ndarray | None = None
         self._earned = np.zeros(pool.num_envs)  # I of the games under way, where it is paid late
-        self.watch = MixWatch(rules.weight, paid=rules.paid)
+        self._progress = 0.0
+        self.watch = MixWatch(weight_at(rules.weight, 0.0), paid=rules.paid)
         self._see(pool.reset()[0])
 
-    def play(self, act: Act, network: ActorCritic) -> Rollout:
-        """Play T steps; the network forgets the games that end."""
+    def play(self, act: Act, network: ActorCritic, progress: float = 0.0) -> Rollout:
+        """Play T steps; the network forgets the games that end. progress: as in Moment."""
         rules = self._rules
         games: list[FinishedGame] = []
         cuts: list[Cut] = []
         for t, actions in enumerate(self._actions):
             actions[:] = act(t, self.seen())
-            _, rewards, terminated, truncated, infos = self.pool.step(actions)
+            sent = self._policy.sent(actions)
+            _, rewards, terminated, truncated, infos = self.pool.step(sent)
             self._game_rewards[t], self._intrinsic[t] = rewards, infos["intrinsic"]
             self._cells[t] = infos["cell"]
             if "frame" in infos:
@@ -130,6 +142,7 @@ class Actors:
                 network.forget(self._on_device(self._ends[t].copy()))
             if rules.life_ends_return:
                 self._ends[t] |= infos["life_lost"]
+        self._progress = progress
         return Rollout(
             self._on_device(self._actions),
             self._rewards(self._intrinsic),
@@ -147,7 +160,7 @@ class Actors:
         if is_apart(rules.weight):
             paid = separate_rewards(*both, clip=clips_apart(rules.weight), paid=rules.paid)
         else:
-            paid = mix_rewards(*both, rules.weight, paid=rules.paid)
+            paid = mix_rewards(*both, weight_at(rules.weight, self._progress), paid=rules.paid)
             self.watch.look(*both, paid)
         return self._on_device(paid.astype(np.float32))
 

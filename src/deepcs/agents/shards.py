@@ -119,6 +119,7 @@ class LiveShard:
             parameters=vectors.parameters,
             gradient=vectors.gradients[index],
             device=training.device,
+            precision=training.precision,
         )
         part = edges(plan.size, training.shards, ALIGNMENT)[index]
         shard = Shard(
@@ -157,7 +158,7 @@ class LiveShard:
     def _learn(self, moment: Moment) -> Learning:
         """Play, be paid, learn; returns the games that ended, and what is logged."""
         act = functools.partial(self.agent.act, moment)
-        rollout = self.actors.play(act, self.network)
+        rollout = self.actors.play(act, self.network, moment.progress)
         if self.novelty is not None:
             intrinsic, code = yield from self.novelty.pay(self.actors.visited, rollout.intrinsic)
             rollout = self.actors.repaid(rollout, intrinsic)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepcs.agents.agent import Agent
+from deepcs.agents.plan import Precision
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 from deepcs.curiosity.novelty import Novelty
@@ -31,6 +32,8 @@ class Training:
     threads: int = 1
     """torch threads per process"""
     device: str = "cpu"
+    precision: Precision = "float32"
+    """in which the network multiplies"""
     novelty: Novelty | None = None
     """what of it needs the whole batch; None: nothing"""
 

@@ -24,7 +24,9 @@ from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.filling_figure import draw_filling, play_best
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Group, Results, collect, counted
+from deepcs.analysis.ledger import ledger_table
 from deepcs.analysis.map_figures import map_figures
+from deepcs.analysis.milestone_figures import milestone_figures
 from deepcs.analysis.page import (
     Section,
     figure_html,
@@ -126,6 +128,8 @@ class Report:
         summary.parts += self._tables(
             [scores_table(results), *differences_table(results), *published_table(results)]
         )
+        claims = Section("claims", "The paper's claims")
+        claims.parts += self._tables([*ledger_table(results)])
         others = Section("other-games", "The ten additional games")
         others.parts += [self._figure(drawing) for drawing in games_figure(results)]
         worlds = [self._world(world) for world in results.worlds]
@@ -137,7 +141,7 @@ class Report:
             f"Deep Curiosity Search: {results.study.name}",
             results.study.about,
             self._top(),
-            [summary, *worlds, others, settings, cost],
+            [claims, summary, *worlds, others, settings, cost],
         )
         write_whole(self.folder / "report.html", page.encode())
         self._clear_earlier()
@@ -165,6 +169,7 @@ class Report:
         bests = [best for group in groups if (best := self._best(group)) is not None]
         drawings = itertools.chain(
             curve_figures(groups),
+            milestone_figures(groups),
             sweep_figures(everyone),
             agent_room_figures(groups, bests),
             map_figures(groups),

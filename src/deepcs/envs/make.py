@@ -15,6 +15,7 @@ from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import games, is_name, plain_name
 from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight
 from deepcs.curiosity.tiles import check_whole_tile
+from deepcs.envs.arrays import ArrayObservation
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.layout import ChannelsFirst
 from deepcs.envs.mazes import MAZES, Maze
@@ -135,7 +136,7 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
                 f"{path} {shows} the grid, which this treatment {does}; add an argument to the "
                 f"factory and hand it to CuriosityWrapper: def {name}(grid=True)."
             )
-    return with_channels_first(env)
+    return with_arrays(env)
 
 
 def _made_novel(path: str, env: Env, novel: dict[str, Any], wanted: dict[str, Any]) -> Env:
@@ -163,12 +164,18 @@ def layers(env: Env) -> Iterator[Env]:
         yield env
 
 
-def with_channels_first(env: Env) -> Env:
-    """The environment with its images as networks take them, unless its factory saw to that."""
+def with_arrays(env: Env) -> Env:
+    """The environment with what it shows as networks take it: arrays, images channels first.
+
+    Images stay as they lie where its factory has turned them.
+    """
+    layout = env.image_layout if isinstance(env, CuriosityWrapper) else None
+    arrays = ArrayObservation(env)
+    shown = arrays if arrays.changes else env
     if any(isinstance(layer, ChannelsFirst) for layer in layers(env)):
-        return env
-    turned = ChannelsFirst(env, env.image_layout if isinstance(env, CuriosityWrapper) else None)
-    return turned if turned.changes else env
+        return shown
+    turned = ChannelsFirst(shown, layout)
+    return turned if turned.changes else shown
 
 
 @dataclass(frozen=True)
@@ -178,6 +185,8 @@ class WorldFacts:
     spaces: Spaces
     weight: Weight
     """its own, of the reward mix"""
+    unseen: tuple[str, ...]
+    """parts of its observations that a network is not shown"""
 
 
 def look_at(world: str | Game, **settings: Any) -> WorldFacts:
@@ -185,7 +194,9 @@ def look_at(world: str | Game, **settings: Any) -> WorldFacts:
     env = make_actor(world, **settings)
     try:
         spaces = spaces_of_env(env)
-        return WorldFacts(spaces, _own_weight(env))
+        shown = (layer for layer in layers(env) if isinstance(layer, ArrayObservation))
+        unseen = tuple(name for layer in shown for name in layer.unseen)
+        return WorldFacts(spaces, _own_weight(env), unseen)
     finally:
         env.close()
 

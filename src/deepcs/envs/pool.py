@@ -85,7 +85,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self.first_actor = first_actor
         self.seed = seed
         self.weight = weight
-        self._copy = copy
+        self.copy = copy
         self._stepping = False
         self._started = False
         self._steps = 0  # that workers have taken
@@ -226,7 +226,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
                 self._wait_for_frames()
         arrays = self._arrays
         results = arrays.rewards, arrays.terminated, arrays.truncated
-        rewards, terminated, truncated = (a.copy() if self._copy else a for a in results)
+        rewards, terminated, truncated = (a.copy() if self.copy else a for a in results)
         if self.weight is not None:
             rewards = mix_rewards(rewards, arrays.intrinsic, self.weight)
         return self._observations(), rewards, terminated, truncated, self._infos(ended)
@@ -250,7 +250,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
 
     def _observations(self) -> Any:
         parts = self._arrays.observations
-        if self._copy:
+        if self.copy:
             parts = {name: part.copy() for name, part in parts.items()}
         return parts.get("", parts)
 
@@ -267,7 +267,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         }
         if arrays.frames is not None:
             infos["frame"] = arrays.frames
-        if self._copy:
+        if self.copy:
             infos = {name: array.copy() for name, array in infos.items()}
         if ended:
             infos["final_info"] = {}

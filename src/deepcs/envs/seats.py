@@ -122,7 +122,7 @@ def observation_boxes(space: gymnasium.Space[Any]) -> dict[str, gymnasium.spaces
             return cast(dict[str, gymnasium.spaces.Box], parts)
     raise ValueError(
         f"Got observation space {space}; the pool takes a Box, or a Dict of Boxes: "
-        "wrap the environment with gymnasium.wrappers.FlattenObservation."
+        "wrap the environment with deepcs.ArrayObservation."
     )
 
 

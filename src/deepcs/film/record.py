@@ -207,7 +207,7 @@ def _film(agent: TrainedAgent, game: PlayedGame, path: Path, fps: int) -> Tally:
         with Mp4(path, camera.size, fps) as video:
             video.add(camera.shoot(tally, info))
             for action in game.actions:
-                _, reward, terminated, truncated, info = env.step(np.int64(action))
+                _, reward, terminated, truncated, info = env.step(action)
                 tally.add(float(reward), info)
                 video.add(camera.shoot(tally, info))
                 if terminated or truncated:

@@ -15,7 +15,7 @@ from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
 from deepcs.curiosity.novelty import Novelty
-from deepcs.curiosity.reward import Weight, check_weight, is_apart, kept_apart
+from deepcs.curiosity.reward import Weight, check_run_weight, is_apart, kept_apart
 from deepcs.curiosity.tiles import check_whole_tile
 from deepcs.envs.make import check_not_ataris, is_curious, look_at, world_name
 from deepcs.envs.mazes import MAZES
@@ -32,6 +32,8 @@ from deepcs.runs.novel import (
     saved_novelty,
     with_cells,
 )
+from deepcs.runs.precision import ASKED, choose_here
+from deepcs.runs.presets import check_preset, preset
 from deepcs.runs.treatment import OLD_NAMES, Treatment, treatment
 from deepcs.system import limits
 from deepcs.system.importing import is_path
@@ -40,6 +42,8 @@ from deepcs.system.process import cores
 
 PAPER_STEPS = 160_000_000
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
+ADDED = {"precision": "float32", "preset": None}
+"""Settings that format 2 did not have at first, and what runs without them did."""
 WHOLE = {  # the least and the most that a setting may be
     "steps": (1, limits.STEPS),
     "actors": (1, limits.ACTORS),
@@ -70,7 +74,7 @@ class RunConfig:
     actors: int = 16
     """games played side by side (paper)"""
     weight: Weight | None = None
-    """β, the game reward's share; equal; or sum:c, R + cI unclipped; None: the world's own"""
+    """β, the game reward's share; 0.25:0.9, linear over the run; equal; sum:c; None: the world's"""
     tile: int | None = None
     """tile size in raw units; None: the game's own (paper)"""
     grid: Literal["plane", "stacked"] = "plane"
@@ -89,6 +93,8 @@ class RunConfig:
     """the agent's own numbers, of its Settings class; None: their defaults"""
     network: str = "auto"
     """fast (built in), joint (for several arrays), module:function of your own; auto: what fits"""
+    precision: Literal["float32", "bfloat16", "auto"] = "float32"
+    """what network fast multiplies in; auto: bfloat16 where the CPU has instructions for it"""
     shards: int = 0
     """parts of the batch whose gradients are computed apart, then added; 0: chosen, one per core"""
     threads: int = 1
@@ -101,6 +107,21 @@ class RunConfig:
     """steps between checkpoints; 0: about ten minutes' worth"""
     milestone_every: Count = 10_000_000
     """a checkpoint is kept for good whenever this many steps have passed"""
+    preset: str | None = None
+    """other defaults than the paper's: fast (games), maze; what is given beside it goes before"""
+
+    @classmethod
+    def from_preset(cls, name: str, world: str, **settings: Any) -> RunConfig:
+        """The settings of a preset, but for those that are given.
+
+        learner: the agent's settings, or a dict of some of them, such as {"epochs": 4}.
+        """
+        chosen = preset(name)
+        learner = settings.pop("learner", {})
+        if isinstance(learner, dict):
+            learner = make_settings(chosen.agent, {**chosen.learner, **learner})
+        given = {"agent": chosen.agent, **chosen.settings, **settings}
+        return cls(world, learner=learner, preset=name, **given)
 
     def resolved(self) -> RunConfig:
         """With every choice made that needs no look at the world, and checked.
@@ -125,7 +146,10 @@ class RunConfig:
             shards=1 if device != "cpu" else min(shards, self.actors),
             device=device,
         )
-        find_agent(self.agent).check_division(settings, chosen.actors, chosen.shards)
+        agent = find_agent(self.agent)
+        if self.precision == "bfloat16":  # refused where it would be emulated
+            choose_here(self.precision, agent, self.network, device)
+        agent.check_division(settings, chosen.actors, chosen.shards)
         often = self.checkpoint_every or TEN_MINUTES["maze" if world in MAZES else "atari"]
         return dataclasses.replace(
             chosen,
@@ -152,7 +176,8 @@ class RunConfig:
         check_memory(training, plan)
         training.agent_type.vectors(self.learner, plan, self.shards)
         self._check_curious()
-        return dataclasses.replace(config, network=plan.name)
+        chosen = choose_here(self.precision, training.agent_type, plan.name, self.device)
+        return dataclasses.replace(config, network=plan.name, precision=chosen.precision)
 
     def _check_curious(self) -> None:
         """Refuse a treatment that needs curiosity where there is none."""
@@ -193,7 +218,7 @@ class RunConfig:
                 else f"Got weight {self.weight!r} for {self.agent} with one value, which needs a "
                 "mix of R and I; leave weight out, or choose two values."
             )
-        return self.weight if two else check_weight(self.weight)
+        return self.weight if two else check_run_weight(self.weight)
 
     @staticmethod
     def _first(*choices: Any) -> Any:
@@ -210,7 +235,9 @@ class RunConfig:
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"Got {name} {getattr(self, name)!r}; give a text.")
         if self.weight is not None and not is_apart(self.weight):
-            check_weight(self.weight)
+            check_run_weight(self.weight)
+        if self.precision not in ASKED:
+            raise ValueError(f"Got precision {self.precision!r}; choose {', '.join(ASKED)}.")
         if self.grid not in ("plane", "stacked"):
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
         if self.max_frames is not None:
@@ -218,7 +245,11 @@ class RunConfig:
         if self.tile is not None:
             check_whole_tile(self.tile)
         protocol(self.protocol)
-        self._check_novelty(world_name(self.world))
+        world = world_name(self.world)
+        self._check_novelty(world)
+        if self.preset is not None:
+            kind = "games" if atari_game(world) else "mazes" if world in MAZES else None
+            check_preset(self.preset, self.agent, kind)
         if not is_path(self.agent):
             self._checked_learner()
 
@@ -296,7 +327,7 @@ class RunConfig:
     @property
     def name(self) -> str:
         """A folder name for this run."""
-        agent = "" if self.agent == "a2c" else f"-{self.agent_name}"
+        agent = "" if self.agent == "a2c" else f"-{self.preset or self.agent_name}"
         world = self.world.replace(":", "-")
         return f"{world}{agent}-{self.treatment}-{self.protocol}-seed{self.seed}"
 
@@ -338,6 +369,7 @@ class RunConfig:
             rules,
             self.threads,
             self.device,
+            self.precision,  # type: ignore[arg-type]  # auto is resolved before anything is built
             batch_novelty(self.full_novelty),
         )
 

@@ -19,6 +19,7 @@ OWN_KEYS = {
     "agent": "agents",
     "seed": "seeds",
     "steps": "steps",
+    "preset": "preset",
 }
 """settings that have keys of their own in an experiment"""
 WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
