@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -94,7 +95,7 @@ def test_games_repeat_whoever_plays_beside_them(agent: TrainedAgent) -> None:
     assert alone.record == together[2].record
 
 
-def test_the_studio_shows_what_it_does(agent: TrainedAgent, monkeypatch: Any) -> None:
+def test_the_studio_shows_what_it_does(agent: TrainedAgent) -> None:
     player = AgentPlayer(agent)
     player.begin(0, np.random.default_rng(0))
     for greedy in (False, True):
@@ -106,7 +107,7 @@ def test_the_studio_shows_what_it_does(agent: TrainedAgent, monkeypatch: Any) ->
     assert "probabilities" not in told
 
 
-def test_the_network_is_told_to_have_not_seen_text(tmp_path: Path) -> None:
+def test_text_that_the_network_does_not_see_is_said(tmp_path: Path) -> None:
     class Heard(Silence):
         said: list[str] = []  # noqa: RUF012
 
@@ -118,10 +119,13 @@ def test_the_network_is_told_to_have_not_seen_text(tmp_path: Path) -> None:
     assert [text for text in heard.said if "does not see 'note' of the observation" in text]
 
 
-def test_acktr_refuses_what_it_cannot_learn() -> None:
+def test_acktr_and_self_imitation_refuse_what_they_cannot_learn() -> None:
     vector = RunConfig("own_envs:pair", agent="acktr", treatment="plain", actors=2)
     with pytest.raises(ValueError, match=r"^Got actions MultiDiscrete\(.* for acktr, .*\.$"):
         vector.resolved().fitted()
+    again = replace(config("box", "ppo"), learner=PPOSettings(10, minibatch=20, imitation=1))
+    with pytest.raises(ValueError, match=r"^Got ppo.imitation for actions Box\(.*; leave"):
+        again.resolved().fitted()
 
 
 @pytest.mark.parametrize(

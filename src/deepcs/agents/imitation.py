@@ -19,6 +19,7 @@ from torch import Tensor
 from deepcs.agents.agent import Agent, Moment
 from deepcs.agents.episodes import EpisodeMemory
 from deepcs.agents.networks import NetworkPlan
+from deepcs.agents.policy import DiscretePolicy
 from deepcs.agents.rollout import Rollout
 from deepcs.agents.samples import SeenObservations
 
@@ -46,6 +47,15 @@ def check_room(agent: str, settings: Any, actors: int) -> None:
     if settings.imitation and samples is not None and samples < actors:
         raise ValueError(
             f"Got {agent}.imitation_samples {samples} for {actors} actors; give {actors} or more."
+        )
+
+
+def check_actions(agent: str, settings: Any, network: NetworkPlan) -> None:
+    """Raise ValueError for imitation of actions that are not Discrete, which has no loss here."""
+    if settings.imitation and not isinstance(network.policy, DiscretePolicy):
+        raise ValueError(
+            f"Got {agent}.imitation for actions {network.spaces.action}, which are not Discrete; "
+            "leave imitation out."
         )
 
 

@@ -25,7 +25,14 @@ from deepcs.agents.adam import Adam
 from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
 from deepcs.agents.checks import check_numbers
 from deepcs.agents.gae import gae, normalised
-from deepcs.agents.imitation import COLUMNS, SAMPLES, SelfImitation, check_imitation, check_room
+from deepcs.agents.imitation import (
+    COLUMNS,
+    SAMPLES,
+    SelfImitation,
+    check_actions,
+    check_imitation,
+    check_room,
+)
 from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.policy import Categorical, Distribution
 from deepcs.agents.rollout import Rollout
@@ -203,6 +210,7 @@ class PPO(Agent):
                 f"Got network {network.name!r}, which has memory, for ppo, which learns from steps "
                 "in any order; choose one without, or another agent, such as a2c."
             )
+        check_actions("ppo", settings, network)
         return {"mean": Vector(network.size), "mean_square": Vector(network.size)}
 
     def __init__(self, settings: PPOSettings, shard: Shard) -> None:
