@@ -1,4 +1,4 @@
-"""Environments that are not ours: wrapped, by Stable-Baselines3, trained, evaluated, recorded, watched.
+"""Environments that are not ours: wrapped, trained, evaluated, recorded, watched; and in SB3.
 
 Every cell of the table is tried; most of it by `make test-all`.
 """
