@@ -29,6 +29,7 @@ from torch import Tensor
 
 from deepcs.agents.noise import greedy, sample
 
+HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 SMALLEST = 2.0**-54  # half the step between uniform numbers: 0 has no finite normal quantile
 
 
@@ -144,9 +145,6 @@ class Gaussian:
         moved = (self._mean - new._mean) / new._std
         ratio = self._std / new._std
         return ((ratio * ratio + moved * moved - 1) / 2 + new._log_std - self._log_std).sum()
-
-
-HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 
 
 @dataclass(frozen=True)
