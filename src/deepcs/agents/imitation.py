@@ -40,10 +40,15 @@ def check_imitation(agent: str, settings: Any) -> None:
         )
 
 
+def samples_of(settings: Any) -> int | None:
+    """How many samples are remembered; None: none, as nothing is imitated."""
+    return (settings.imitation_samples or SAMPLES) if settings.imitation else None
+
+
 def check_room(agent: str, settings: Any, actors: int) -> None:
     """Raise ValueError if so many actors cannot be remembered a step each."""
-    samples = settings.imitation_samples
-    if settings.imitation and samples is not None and samples < actors:
+    samples = samples_of(settings)
+    if samples is not None and samples < actors:
         raise ValueError(
             f"Got {agent}.imitation_samples {samples} for {actors} actors; give {actors} or more."
         )
@@ -66,8 +71,9 @@ class SelfImitation:
         settings, shard = agent.settings, agent.shard
         self._agent, self._times = agent, settings.imitation
         self._envs, self._steps = agent.kept_samples(settings, len(shard.actors), shard.shards)
-        samples = (settings.imitation_samples or SAMPLES) // shard.shards
-        self.memory = EpisodeMemory(seen, len(shard.actors), samples, gamma)
+        samples = samples_of(settings)
+        assert samples is not None
+        self.memory = EpisodeMemory(seen, len(shard.actors), samples // shard.shards, gamma)
 
     def remember(self, rollout: Rollout) -> None:
         """Take in this shard's part of a rollout."""
