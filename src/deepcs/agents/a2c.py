@@ -7,7 +7,7 @@ advantage A = R - V held constant. T steps of N actors stand in the order t·N +
 from __future__ import annotations
 
 import functools
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from math import nan, sqrt
 from typing import Any, Literal, Protocol
@@ -27,6 +27,7 @@ from deepcs.agents.imitation import (
     samples_of,
 )
 from deepcs.agents.networks import ActorCritic, NetworkPlan, as_tensors
+from deepcs.agents.policy import Categorical, Distribution
 from deepcs.agents.rollout import Rollout
 from deepcs.agents.samples import SeenObservations
 
@@ -117,10 +118,11 @@ class A2C(Agent):
         d_logits, d_values, losses = loss_gradients(
             network.logits,
             network.values,
-            rollout.actions.flatten(),
+            rollout.actions.flatten(0, 1),
             targets,
             settings,
             shard.batch(settings.n_steps),
+            self.policy.of,
         )
         network.backward(d_logits, d_values)
         squared, losses = yield from self.add_up_gradients(losses)
@@ -259,24 +261,21 @@ def loss_gradients(
     returns: Tensor,
     settings: LossSettings,
     batch_total: int,
+    policy_of: Callable[[Tensor], Distribution] = Categorical,
 ) -> tuple[Tensor, Tensor, np.ndarray]:
-    """The loss's gradient for `logits` (B, A) and `values` (B,), given actions and returns (B,).
+    """The loss's gradient for `logits` (B, A), the policy's outputs, and `values` (B,), given
+    actions (B, …) and returns (B,).
 
     Means are over `batch_total` samples: a shard that holds B of them gets its part of the sum.
-    Last: the numbers of `Loss`, float64 (7,).
+    policy_of: what the outputs mean. Last: the numbers of `Loss`, float64 (7,).
     """
-    log_policy = torch.log_softmax(logits, 1)
-    policy = log_policy.exp()
-    information = policy * log_policy
-    entropy = -information.sum(1, keepdim=True)
+    policy = policy_of(logits)
     errors = (values - returns)[:, None]
-    chosen = actions[:, None]
-    # d(A·-log π(a)) = A·(π - onehot(a)), with A = -errors; d(-H) = π·(log π + H)
-    d_logits = settings.entropy * information - policy * (errors - settings.entropy * entropy)
-    d_logits.scatter_add_(1, chosen, errors).div_(batch_total)
+    # of A·-log π(a) - entropy·H, with A = -errors
+    d_logits = policy.gradient(actions, -errors, settings.entropy).div_(batch_total)
     d_values = errors[:, 0] * (settings.value / batch_total)
-    policy_losses = errors * log_policy.gather(1, chosen)
-    terms = torch.cat((policy_losses, errors * errors / 2, entropy), 1).sum(0) / batch_total
+    policy_losses = errors * policy.log_policy(actions)
+    terms = torch.cat((policy_losses, errors * errors / 2, policy.entropy), 1).sum(0) / batch_total
     moments = torch.stack((returns, errors[:, 0])).double()
     moments = torch.stack((moments, moments * moments), 1).sum(2).flatten() / batch_total
     return d_logits, d_values, np.array(terms.tolist() + moments.tolist())
@@ -285,16 +284,15 @@ def loss_gradients(
 def moved(
     agent: Agent, rollout: Rollout, before: Tensor, moment: Moment
 ) -> Generator[Any, Any, float]:
-    """Mean KL divergence from the policy before the update, (N, A) logits of the last
+    """Mean KL divergence from the policy before the update, outputs (N, A) for the last
     observations, to that after it. It takes a forward pass, so it is NaN in updates that end no
     row of the log.
     """
     if not moment.logged:
         return nan
     yield  # all weights are new
-    old = torch.log_softmax(before, 1)
-    new = torch.log_softmax(agent.network.evaluate(rollout.last)[0], 1)
-    divergence = float((old.exp() * (old - new)).sum()) / agent.shard.all_actors
+    old, new = map(agent.policy.of, (before, agent.network.evaluate(rollout.last)[0]))
+    divergence = float(old.divergence(new).sum()) / agent.shard.all_actors
     total: float = yield divergence
     return total
 

@@ -24,6 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepcs.agents.policy import policy_for
 from deepcs.envs.seats import Spaces
 
 Maker = Callable[..., nn.Module]
@@ -47,6 +48,7 @@ class ModuleNetwork:
     ) -> None:
         """`name`: for messages. `envs`: actors. The vectors may lie in shared memory."""
         self._name, self._make, self._spaces, self._value_count = name, make, spaces, values
+        self.policy = policy_for(spaces.action)
         self.module = make_checked(name, make, spaces, values).to(device)
         count = count_parameters(self.module)
         self.parameters = torch.zeros(count, device=device) if parameters is None else parameters
@@ -141,7 +143,7 @@ class ModuleNetwork:
             logits, values = self.module(seen)
         else:
             logits, values, memory = self.module(seen, memory)
-        batch, actions = len(logits), int(self._spaces.action.n)  # type: ignore[attr-defined]
+        batch, actions = len(logits), self.policy.outputs
         count = self._value_count
         if logits.shape != (batch, actions) or (
             values.shape != (batch, count) and (count > 1 or values.shape != (batch,))

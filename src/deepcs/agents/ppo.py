@@ -11,7 +11,7 @@ own, the advantages are added with weights (Burda et al. 2019). K is how many va
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, Literal
@@ -33,7 +33,7 @@ from deepcs.agents.imitation import (
     samples_of,
 )
 from deepcs.agents.networks import NetworkPlan
-from deepcs.agents.noise import sample
+from deepcs.agents.policy import Categorical, Distribution
 from deepcs.agents.rollout import Rollout
 from deepcs.agents.samples import SeenObservations, Shuffle
 from deepcs.system.schedule import Scheduled, number_at
@@ -156,7 +156,7 @@ class Samples:
     """What is learned from, of B samples."""
 
     actions: Tensor
-    """int64 (B,)"""
+    """(B, …)"""
     log_policy: Tensor
     """(B,): log π(a) when the action was taken"""
     advantages: Tensor
@@ -237,7 +237,7 @@ class PPO(Agent):
             self._outputs = []
         logits, values = self.network.evaluate(self._seen.write(t, observations))
         self._outputs.append((logits, values.reshape(len(logits), -1)))
-        return sample(logits, self._noise(moment.update * self.settings.n_steps + t, self.actors))
+        return self.draw(logits, moment, t)
 
     def update(self, rollout: Rollout, moment: Moment) -> Exchange:
         self._now = settings = self.settings.at(moment.progress)
@@ -296,10 +296,10 @@ class PPO(Agent):
         sums = yield torch.stack((numbers, numbers * numbers)).sum(1).cpu().numpy()
         if self.settings.normalise:
             advantages = normalised(advantages, sums[:, 0], self._batch)
-        log_policy = torch.log_softmax(logits, 2).gather(2, rollout.actions[..., None])
+        actions = rollout.actions.flatten(0, 1)
         samples = Samples(
-            rollout.actions.flatten(),
-            log_policy.flatten(),
+            actions,
+            self.policy.of(logits.flatten(0, 1)).log_policy(actions).flatten(),
             advantages.flatten(),
             returns.flatten(0, 1),
         )
@@ -310,41 +310,48 @@ class PPO(Agent):
         network = self.network
         network.forward(0, self._seen.take(chosen))
         d_logits, d_values, losses = loss_gradients(
-            network.logits, network.values, samples, self._now, self._now.minibatch
+            network.logits,
+            network.values,
+            samples,
+            self._now,
+            self._now.minibatch,
+            self.policy.of,
         )
         network.backward(d_logits, d_values)
         return losses
 
 
 def loss_gradients(
-    logits: Tensor, values: Tensor, samples: Samples, settings: PPOSettings, batch_total: int
+    logits: Tensor,
+    values: Tensor,
+    samples: Samples,
+    settings: PPOSettings,
+    batch_total: int,
+    policy_of: Callable[[Tensor], Distribution] = Categorical,
 ) -> tuple[Tensor, Tensor, np.ndarray]:
-    """The loss's gradient for `logits` (B, A) and `values` (B,) or (B, K).
+    """The loss's gradient for `logits` (B, A), the policy's outputs, and `values` (B,) or (B, K).
 
     Means are over `batch_total` samples: a shard that holds B of them gets its part of the sum.
-    Last, float64 (4 + K,): the means of -min(r·A, clip(r)·A), of the policy's entropy, of
-    r - 1 - log r (an estimate of the KL divergence), of r clipped or not, and of each (V - R)²/2.
+    policy_of: what the outputs mean. Last, float64 (4 + K,): the means of -min(r·A, clip(r)·A), of
+    the policy's entropy, of r - 1 - log r (an estimate of the KL divergence), of r clipped or not,
+    and of each (V - R)²/2.
     """
     bonus = float(settings.entropy)  # a number here, not a schedule
-    log_policy = torch.log_softmax(logits, 1)
-    policy = log_policy.exp()
-    information = policy * log_policy
-    entropy = -information.sum(1, keepdim=True)
-    chosen, advantages = samples.actions[:, None], samples.advantages[:, None]
-    log_ratio = log_policy.gather(1, chosen) - samples.log_policy[:, None]
+    policy = policy_of(logits)
+    advantages = samples.advantages[:, None]
+    log_ratio = policy.log_policy(samples.actions) - samples.log_policy[:, None]
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
     gains, clipped_gains = ratio * advantages, clipped * advantages
-    # d(-r·A) = r·A·(π - onehot(a)), but 0 where the clipped one is less; d(-H) = π·(log π + H)
+    # d(-r·A) = -r·A·d(log π(a)), but 0 where the clipped one is less
     pulls = torch.where(clipped_gains < gains, 0.0, gains)
-    d_logits = bonus * information + policy * (pulls + bonus * entropy)
-    d_logits.scatter_add_(1, chosen, -pulls).div_(batch_total)
+    d_logits = policy.gradient(samples.actions, pulls, bonus).div_(batch_total)
     errors = values.reshape(len(values), -1) - samples.returns
     d_values = (errors * (settings.value / batch_total)).view_as(values)
     terms = torch.cat(
         (
             -torch.minimum(gains, clipped_gains),
-            entropy,
+            policy.entropy,
             ratio - 1 - log_ratio,
             (clipped != ratio).to(ratio.dtype),
             errors * errors / 2,

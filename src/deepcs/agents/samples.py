@@ -13,7 +13,7 @@ import torch
 from numpy.random import Generator, Philox
 from torch import Tensor
 
-from deepcs.agents.network import planes_first
+from deepcs.agents.layers import planes_first
 from deepcs.agents.networks import Observations
 
 SHUFFLE_NOISE = 2  # Philox's second key: the actions' noise has 0, the Fisher matrix's 1

@@ -34,7 +34,7 @@ from deepcs.studio.matrix import study_matrix
 from deepcs.studio.session import Groups
 from deepcs.studio.summaries import Summaries, as_json
 
-KINDS = {".html", ".css", ".js", ".svg"}  # of the page's files
+KINDS = {".html", ".css", ".js", ".svg", ".png"}  # of the page's files
 REPORT_KINDS = {".html", ".png", ".svg", ".pdf", ".csv", ".tex", ".md", ".mp4", ".json"}
 # A report may come from elsewhere: it is shown, and nothing in it runs or asks for anything.
 REPORT_POLICY = (

@@ -1,12 +1,13 @@
 // Line charts in SVG: small, themed by the style sheet, and content with the strict policy.
 
-import { el, plain, short, svg } from "./dom.js";
+import { el, measured, short, svg } from "./dom.js";
 
-const HEIGHT = 210;
-const LEFT = 58;
-const BOTTOM = 24;
+const HEIGHT = 226; // that of .plot
+const LEFT = 46;
+const BOTTOM = 40;
 const TOP = 8;
 const RIGHT = 12;
+const FLOOR = HEIGHT - BOTTOM;
 const COLOURS = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
 export function colour(k) {
@@ -25,7 +26,7 @@ export function ticks(low, high, count) {
 }
 
 export function lineChart(title) {
-  const told = el("figcaption", {}, el("strong", { text: title }), el("span", { class: "faint" }));
+  const told = el("figcaption", {}, el("strong", { text: title }), el("span", { class: "ends" }));
   const place = el("div", { class: "plot" });
   const element = el("figure", { class: "chart" }, told, place);
   let series = [];
@@ -41,8 +42,16 @@ export function lineChart(title) {
   });
 
   function last() {
-    const ends = series.map(({ y }) => [...y].reverse().find((value) => value !== null));
-    told.lastChild.textContent = ends.map((value) => plain(value, 3)).join("  ");
+    tell(series.map(({ y }) => y.findLast((value) => value !== null)));
+  }
+
+  function tell(values, when = "") {
+    const parts = values.map((value, k) => {
+      const part = el("span", { text: measured(value), title: series[k].name });
+      if (series.length > 1) part.style.color = series[k].colour;
+      return part;
+    });
+    told.lastChild.replaceChildren(...parts, when);
   }
 
   function point(event) {
@@ -51,11 +60,11 @@ export function lineChart(title) {
     const x = scales.toX(event.clientX - box.left);
     const values = series.map((each) => each.y[nearest(each.x, x)]);
     const step = series.length ? series[0].x[nearest(series[0].x, x)] : 0;
-    told.lastChild.textContent = `${values.map((value) => plain(value, 3)).join("  ")}  at step ${short(step ?? 0)}`;
+    tell(values, el("span", { class: "faint", text: `at step ${short(step ?? 0)}` }));
     place.querySelector(".cross")?.remove();
     const at = scales.x(step ?? 0);
     place.firstChild?.append(
-      svg("line", { class: "cross", x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM }),
+      svg("line", { class: "cross", x1: at, x2: at, y1: TOP, y2: FLOOR }),
     );
   }
 
@@ -89,43 +98,62 @@ function draw(place, series, title) {
   const [low, high] = padded(Math.min(...ys), Math.max(...ys));
   const end = Math.max(...xs, 1);
   const x = (value) => LEFT + (value / end) * (width - LEFT - RIGHT);
-  const y = (value) => TOP + ((high - value) / (high - low)) * (HEIGHT - TOP - BOTTOM);
+  const y = (value) => TOP + ((high - value) / (high - low)) * (FLOOR - TOP);
   const picture = svg("svg", {
     width,
     height: HEIGHT,
     role: "img",
     "aria-label": `${title} over training`,
   });
-  const heights = ticks(low, high, 4);
-  for (const value of heights) {
-    picture.append(
-      svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }),
-      text(LEFT - 6, y(value) + 4, label(value, heights), "end"),
-    );
-  }
-  for (const value of ticks(0, end, Math.max(2, width / 110))) {
-    picture.append(text(x(value), HEIGHT - 6, short(value), "middle"));
-  }
+  picture.append(...axes({ x, y, low, high, end, width }));
   for (const each of series) {
     const path = svg("path", { class: "line", d: pathOf(each, x, y) });
     path.style.stroke = each.colour;
-    picture.append(path);
+    picture.append(...(each.marks ?? []).map((mark) => milestone(mark, x, each.colour)), path);
   }
   place.replaceChildren(picture);
   return { x, toX: (pixel) => ((pixel - LEFT) / (width - LEFT - RIGHT)) * end };
 }
 
+function axes({ x, y, low, high, end, width }) {
+  const heights = ticks(low, high, 4);
+  const right = width - RIGHT;
+  return [
+    ...heights.flatMap((value) => [
+      svg("line", { class: "grid", x1: LEFT, x2: right, y1: y(value), y2: y(value) }),
+      text(LEFT - 6, y(value) + 4, label(value, heights), "end"),
+    ]),
+    ...ticks(0, end, Math.max(2, width / 110)).flatMap((value) => [
+      svg("line", { class: "axis", x1: x(value), x2: x(value), y1: FLOOR, y2: FLOOR + 4 }),
+      text(x(value), FLOOR + 17, short(value), value > 0.97 * end ? "end" : "middle"),
+    ]),
+    svg("line", { class: "axis", x1: LEFT, x2: right, y1: FLOOR, y2: FLOOR }),
+    text((LEFT + right) / 2, HEIGHT - 5, "steps", "middle"),
+  ];
+}
+
 /** With as many digits as tell neighbours apart. */
 function label(value, all) {
   const step = Math.abs(all[1] - all[0]) || 1;
+  if (Math.abs(value) < step / 1e6) return "0";
   if (step >= 1000) return short(value);
-  return plain(value, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  return value.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
 }
 
 function padded(low, high) {
   if (low === high) return [low - 0.5, high + 0.5];
   const room = (high - low) * 0.05;
   return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
+}
+
+/** A step at which something happened for the first time. */
+function milestone({ label, step }, x, stroke) {
+  const line = svg("line", { class: "milestone", x1: x(step), x2: x(step), y1: TOP, y2: FLOOR });
+  line.style.stroke = stroke;
+  const title = svg("title");
+  title.textContent = `${label}: step ${short(step)}`;
+  line.append(title);
+  return line;
 }
 
 function text(x, y, content, anchor) {

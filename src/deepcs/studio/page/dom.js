@@ -30,6 +30,25 @@ export function plain(number, digits = 2) {
   });
 }
 
+/** A measured number: three digits that matter, and no sign before zero. */
+export function measured(number) {
+  if (number === null || number === undefined || !Number.isFinite(number)) return "–";
+  if (Math.abs(number) >= 1000) return plain(Math.round(number));
+  return String(+number.toPrecision(3) || 0);
+}
+
+/** What a world looks like; a world that only its owner knows has no picture. */
+export function worldPicture(world) {
+  const picture = el("img", {
+    class: "world-picture",
+    src: `/page/world-${encodeURIComponent(world)}.png`,
+    alt: "",
+    loading: "lazy",
+  });
+  picture.addEventListener("error", () => picture.classList.add("missing"));
+  return picture;
+}
+
 /** 2,500,000 as 2.5M. */
 export function short(number) {
   for (const [size, letter] of [

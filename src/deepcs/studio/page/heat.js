@@ -5,80 +5,99 @@ import { ask } from "./server.js";
 
 const CELL = 12; // canvas pixels to a tile
 
+/** Of a run; `show(saved)` reads its visits, if they were saved since. */
 export function heatMap(name, named) {
-  const section = el("section", { class: "heat", hidden: true });
-  ask("visits", name)
-    .then((visits) => {
+  const element = el("section", { class: "heat", hidden: true });
+  const title = el("h2", { text: named ? `Where ${name} has been` : "Where it has been" });
+  let shown;
+  let view = null;
+  const show = async (saved) => {
+    if (saved === shown) return;
+    shown = saved;
+    try {
+      const visits = await ask("visits", name);
       if (!visits.rooms.length) return;
-      section.hidden = false;
-      fill(section, visits, named ? name : null);
-    })
-    .catch((error) => {
-      section.hidden = false;
-      section.append(el("p", { class: "problem", text: error.message }));
-    });
-  return section;
+      view = heatView(visits, view?.state());
+      element.replaceChildren(title, ...view.parts);
+    } catch (error) {
+      element.replaceChildren(title, el("p", { class: "problem", text: error.message }));
+    }
+    element.hidden = false;
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view?.update());
+  return { element, show };
 }
 
-function fill(section, visits, name) {
+function heatView(visits, before) {
   const { steps, rooms, map } = visits;
+  const last = steps.length - 1;
   const shown = el("output");
   const slider = el("input", {
     type: "range",
     min: 0,
-    max: steps.length - 1,
+    max: last,
     step: 1,
-    value: steps.length - 1,
     "aria-label": "time of the training",
   });
+  slider.value = before && !before.atEnd ? steps.findIndex((step) => step >= before.step) : last;
   const whole = el("input", { type: "checkbox" });
-  const places = new Map((map ?? []).map(([room, row, column]) => [String(room), [row, column]]));
-  const canvases = rooms.map((room) => {
-    const canvas = el("canvas", {
-      width: visits.columns * CELL,
-      height: visits.rows * CELL,
-      role: "img",
-      "aria-label": `visits in room ${room.name}`,
-    });
-    const figure = el(
-      "figure",
-      {},
-      canvas,
-      rooms.length > 1 ? el("figcaption", { text: room.name }) : null,
-    );
-    const at = places.get(room.name);
-    if (at) figure.style.gridArea = `${at[0] + 1} / ${at[1] + 1}`;
-    return [canvas, figure];
-  });
+  whole.checked = before?.whole ?? false;
+  const [maps, canvases] = roomMaps(visits);
+  const most = el("span");
   const update = () => {
     const k = Number(slider.value);
     const from = whole.checked ? 0 : k;
     const counts = rooms.map((room) =>
-      room.counts.filter(([slice]) => slice >= from && slice <= k),
+      sums(room.counts.filter(([slice]) => slice >= from && slice <= k)),
     );
-    const most = Math.max(1, ...counts.map((each) => Math.max(0, ...sums(each).values())));
-    shown.textContent = `${from ? `steps ${short(steps[from - 1])} to` : "up to step"} ${short(steps[k])} · busiest tile: ${plain(most)} entries`;
-    canvases.forEach(([canvas], r) => paint(canvas, sums(counts[r]), visits, most));
+    const busiest = Math.max(1, ...counts.map((each) => Math.max(0, ...each.values())));
+    shown.textContent = `steps ${from ? short(steps[from - 1]) : 0} to ${short(steps[k])}`;
+    most.textContent = `${plain(busiest)} entries`;
+    canvases.forEach((canvas, r) => paint(canvas, counts[r], visits, busiest));
   };
   slider.addEventListener("input", update);
   whole.addEventListener("change", update);
-  section.append(
-    el("h2", { text: name ? `Where ${name} has been` : "Where it has been" }),
-    el(
-      "p",
-      { class: "controls" },
-      el("label", {}, "time ", slider),
-      el("label", {}, whole, " all until then"),
-      shown,
-    ),
-    el(
-      "div",
-      { class: map ? "maps pyramid-maps" : rooms.length > 1 ? "maps" : "maps one" },
-      ...canvases.map(([, figure]) => figure),
-    ),
-  );
   update();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
+  return {
+    parts: [
+      el(
+        "p",
+        { class: "controls" },
+        el("label", { class: "time" }, "time ", slider),
+        shown,
+        el("label", {}, whole, " all until then"),
+        el("span", { class: "scale" }, "1", el("i"), most),
+      ),
+      el("div", { class: map ? "maps pyramid-maps" : rooms.length > 1 ? "maps" : "maps one" }, ...maps),
+    ],
+    update,
+    state: () => ({
+      step: steps[slider.value],
+      atEnd: Number(slider.value) === last,
+      whole: whole.checked,
+    }),
+  };
+}
+
+/** A figure for each room, at its place in the map where there is one, and their canvases. */
+function roomMaps({ rooms, map, columns, rows }) {
+  const places = new Map((map ?? []).map(([room, row, column]) => [String(room), [row, column]]));
+  const canvases = rooms.map(({ name }) =>
+    el("canvas", {
+      width: columns * CELL,
+      height: rows * CELL,
+      role: "img",
+      "aria-label": `visits in room ${name}`,
+    }),
+  );
+  const figures = rooms.map(({ name }, k) => {
+    const caption = rooms.length > 1 ? el("figcaption", { text: `room ${name}` }) : null;
+    const figure = el("figure", {}, canvases[k], caption);
+    const at = places.get(name);
+    if (at) figure.style.gridArea = `${at[0] + 1} / ${at[1] + 1}`;
+    return figure;
+  });
+  return [figures, canvases];
 }
 
 function sums(counts) {
@@ -93,7 +112,7 @@ function sums(counts) {
 /** Pale to strong on a logarithmic scale; a tile never entered is left as the ground is. */
 function paint(canvas, entries, { rows, columns, y_up: up }, most) {
   const context = canvas.getContext("2d");
-  const style = getComputedStyle(canvas);
+  const style = getComputedStyle(document.documentElement);
   context.fillStyle = style.getPropertyValue("--ground-tile");
   context.fillRect(0, 0, canvas.width, canvas.height);
   for (let row = 0; row < rows; row += 1) {

@@ -1,6 +1,6 @@
 // Play: a person at the keyboard, with the curiosity grid lighting up, and an agent beside.
 
-import { el, isTyping, plain } from "./dom.js";
+import { el, isTyping, plain, worldPicture } from "./dom.js";
 import { address, parsePlayer, playerText } from "./place.js";
 import { ask } from "./server.js";
 import { Theatre } from "./theatre.js";
@@ -36,12 +36,14 @@ export function playView(root, query) {
   };
 }
 
-function choose(root, { worlds }) {
+function choose(root, { worlds, agents }) {
+  const best = (world) =>
+    Math.max(...agents.filter((agent) => agent.world === world).map((agent) => agent.median));
   root.append(
     el("div", { class: "heading" }, el("h1", { text: "Play" })),
     el("p", {
       class: "lead",
-      text: "Play with the arrow keys and the space bar. Every tile that you touch lights up, and counts once in a game: that is all that the agent is paid for.",
+      text: "Play with the arrow keys and the space bar. Every tile that you touch lights up, and counts once in a game: such tiles are what a curious agent is paid for, beside the score.",
     }),
     el(
       "ul",
@@ -50,7 +52,16 @@ function choose(root, { worlds }) {
         el(
           "li",
           {},
-          el("a", { href: address("play", new URLSearchParams({ world })), text: world }),
+          el(
+            "a",
+            { href: address("play", new URLSearchParams({ world })) },
+            worldPicture(world),
+            el("strong", { text: world }),
+            el("span", {
+              class: "faint",
+              text: Number.isFinite(best(world)) ? `an agent scores ${plain(best(world))}` : "",
+            }),
+          ),
         ),
       ),
     ),
@@ -126,13 +137,15 @@ class Game extends Theatre {
 
   meet(told) {
     super.meet(told);
-    if (!this.state.playing) this.say("Press an arrow key or the space bar to begin.");
+    if (!this.state.playing) this.cards[0].invite("Press an arrow key or the space bar to begin.");
   }
 
   setState(state) {
     super.setState(state);
-    if (state.playing) this.say();
-    else if (state.over && this.cards.length > 1) this.say(this.verdict());
+    if (state.playing) {
+      this.say();
+      this.cards[0]?.invite();
+    } else if (state.over && this.cards.length > 1) this.say(this.verdict());
   }
 
   verdict() {

@@ -14,12 +14,17 @@ const NUMBERS = [
   ["step", (n) => plain(n.step)],
   ["R", (n) => plain(n.R)],
   ["I", (n) => plain(n.I)],
-  ["value", (n) => n.values?.map((value) => plain(value)).join(" · ") ?? null],
+  ["action", (n) => (Array.isArray(n.action) ? n.action.flat(9).map(plain).join(" · ") : null)],
+  ["value", (n) => (n.values?.length === 1 ? plain(n.values[0]) : null)],
+  ["value-R", (n) => (n.values?.length === 2 ? plain(n.values[0]) : null)],
+  ["value-I", (n) => (n.values?.length === 2 ? plain(n.values[1]) : null)],
 ];
 const MEANING = {
   R: "the game’s reward of this step",
   I: "the intrinsic reward of this step: 1 for a new tile",
   value: "what the network expects from here",
+  "value-R": "what the network expects of the game’s rewards from here",
+  "value-I": "what the network expects of intrinsic rewards from here",
 };
 
 export class PlayerCard {
@@ -41,14 +46,25 @@ export class PlayerCard {
       "dl",
       { class: "numbers" },
       ...NUMBERS.map(([name]) =>
-        el("div", { title: MEANING[name] }, el("dt", { text: name }), this.cells.get(name)),
+        el(
+          "div",
+          { title: MEANING[name] },
+          el("dt", { text: name.replace("-", " of ") }),
+          this.cells.get(name),
+        ),
       ),
     );
     this.bars = told.actions.map((name) =>
-      el("li", {}, el("span", { text: actionText(name) }), el("i")),
+      el("li", {}, el("i"), el("span", { text: actionText(name) }), el("span", { class: "share" })),
     );
+    this.caption = el("p", { class: "caption", role: "status", hidden: true });
     this.rooms = el("div", { class: "rooms", hidden: true });
-    const policy = el("ol", { class: "policy", "aria-label": "what it wants to do" }, ...this.bars);
+    const policy = el(
+      "div",
+      { class: "wants" },
+      el("h3", { text: "probability of each action; framed: the one just taken" }),
+      el("ol", { class: "policy", "aria-label": "probability of each action" }, ...this.bars),
+    );
     const person = told.trained === undefined;
     const about = person
       ? el("p", { class: "faint", text: told.world })
@@ -67,7 +83,7 @@ export class PlayerCard {
           "div",
           { class: "stage" },
           this.screen,
-          el("p", { class: "over", hidden: true, text: "game over" }),
+          this.caption,
         ),
         el(
           "div",
@@ -109,12 +125,20 @@ export class PlayerCard {
     this.cells.get("R").parentElement.classList.toggle("lit", numbers.R !== 0);
     this.bars.forEach((bar, k) => {
       const share = numbers.probabilities?.[k] ?? 0;
-      bar.lastChild.style.width = `${100 * share}%`;
+      bar.firstChild.style.width = `${100 * share}%`;
+      bar.lastChild.textContent = `${Math.round(100 * share)} %`;
       bar.classList.toggle("taken", k === numbers.action);
-      bar.title = `${(100 * share).toFixed(1)} %`;
     });
-    this.element.querySelector(".over").hidden = !numbers.over;
+    this.invite(this.invitation);
     this.markRooms(numbers);
+  }
+
+  /** Words over the picture, until the game is over and says so itself. */
+  invite(text = "") {
+    this.invitation = text;
+    const shown = this.now?.over ? "game over" : text;
+    if (this.caption.textContent !== shown) this.caption.textContent = shown;
+    this.caption.hidden = !shown;
   }
 
   draw() {

@@ -11,11 +11,11 @@ const EVERY = 3000; // milliseconds
 const FIRST = ["score", "intrinsic", "entropy", "steps_per_second", "tiles"];
 const NOT_DRAWN = new Set(["step", "seconds", "games", "learning_rate"]);
 const TITLES = {
-  score: "score of a game",
-  intrinsic: "intrinsic reward of a game",
+  score: "score (points a game)",
+  intrinsic: "intrinsic reward (a game)",
   entropy: "entropy of the policy (nats)",
-  steps_per_second: "steps per second",
-  tiles: "tiles of a game",
+  steps_per_second: "speed (steps per second)",
+  tiles: "tiles (a game)",
 };
 
 export function runView(root, query) {
@@ -44,7 +44,8 @@ export function runView(root, query) {
     maps,
     settings,
   );
-  for (const name of names) maps.append(heatMap(name, names.length > 1));
+  const heats = new Map(names.map((name) => [name, heatMap(name, names.length > 1)]));
+  maps.append(...[...heats.values()].map(({ element }) => element));
   let before = "";
   return repeat(async () => {
     const runs = await Promise.all(
@@ -57,6 +58,7 @@ export function runView(root, query) {
     const whole = runs.filter((run) => run.curve);
     drawCharts(whole, runs, charts, more, made);
     drawSettings(whole, settings);
+    for (const run of whole) heats.get(run.name).show(run.checkpoints.at(-1));
   }, EVERY);
 }
 
@@ -74,11 +76,16 @@ function summary(run, k, count) {
     label,
     step === null ? "not yet" : `step ${short(step)}`,
   ]);
-  const rows = [["games", plain(run.games)], ["best game", plain(run.best)], ...facts];
+  const rows = [
+    ["score now", plain(run.score)],
+    ["best game", plain(run.best)],
+    ["games", plain(run.games)],
+    ...facts,
+  ];
   return el(
     "article",
-    { class: "summary" },
-    el("h2", {}, count > 1 ? mark : null, el("span", { text: count > 1 ? run.name : run.world })),
+    { class: count > 1 ? "summary" : "summary alone" },
+    count > 1 ? el("h2", {}, mark, el("span", { text: run.name })) : null,
     el("p", {
       class: "faint",
       text: `${run.world} · ${run.treatment} · ${run.learner} · ${run.protocol} · seed ${run.seed}`,
@@ -120,6 +127,7 @@ function drawCharts(whole, runs, charts, more, made) {
       colour: colour(runs.indexOf(run)),
       x: run.curve.step,
       y: run.curve[name] ?? [],
+      marks: name === "score" ? run.milestones.filter(({ step }) => step !== null) : [],
     }));
     if (!made.has(name)) {
       made.set(name, lineChart(TITLES[name] ?? name.replaceAll("_", " ")));

@@ -1,13 +1,13 @@
 // Runs: everything below the folder, live.
 
 import { duration, el, plain, short } from "./dom.js";
-import { address } from "./place.js";
+import { address, note } from "./place.js";
 import { ask, repeat } from "./server.js";
 
 const EVERY = 3000; // milliseconds
 
-export function runsView(root) {
-  const chosen = new Set();
+export function runsView(root, query) {
+  const chosen = new Set(query.getAll("c"));
   const list = el("div");
   const compare = el("a", {
     class: "button primary",
@@ -18,6 +18,10 @@ export function runsView(root) {
   const choose = (name, on) => {
     if (on) chosen.add(name);
     else chosen.delete(name);
+    note("runs", new URLSearchParams([...chosen].map((each) => ["c", each])));
+    offer();
+  };
+  const offer = () => {
     const many = chosen.size > 1;
     compare.setAttribute("aria-disabled", String(!many));
     if (many)
@@ -25,6 +29,7 @@ export function runsView(root) {
     else compare.removeAttribute("href");
     compare.textContent = many ? `Compare ${chosen.size} runs` : "Compare";
   };
+  offer();
   root.append(el("div", { class: "heading" }, el("h1", { text: "Runs" }), compare), list);
   let before = "";
   return repeat(async () => {
@@ -59,6 +64,7 @@ function draw(list, { runs, studies, folder }, chosen, choose) {
               href: address("study", new URLSearchParams({ name })),
               text: name === "." ? folder : name,
             }),
+            el("span", { class: "faint", text: standing(name, runs) }),
           ),
         ),
       ),
@@ -97,11 +103,25 @@ function draw(list, { runs, studies, folder }, chosen, choose) {
   if (focused) list.querySelector(`[data-run="${CSS.escape(focused)}"]`)?.focus();
 }
 
+/** What a study's runs do, in words. */
+function standing(study, runs) {
+  const inside = study === "." ? "runs/" : `${study}/runs/`;
+  const its = runs.filter(({ name }) => name.startsWith(inside));
+  return ["training", "done", "stopped"]
+    .map((state) => [its.filter((run) => run.state === state).length, state])
+    .filter(([count]) => count)
+    .map(([count, state]) => `${count} ${state}`)
+    .join(" · ");
+}
+
 function row(run, chosen, choose) {
-  const link = el("a", {
-    href: address("run", new URLSearchParams({ name: run.name })),
-    text: run.name,
-  });
+  const cut = run.name.lastIndexOf("/") + 1;
+  const link = el(
+    "a",
+    { href: address("run", new URLSearchParams({ name: run.name })) },
+    cut ? el("span", { class: "folder", text: run.name.slice(0, cut) }) : null,
+    run.name.slice(cut),
+  );
   if (run.problem) {
     return el(
       "tr",
@@ -129,15 +149,15 @@ function row(run, chosen, choose) {
   return el(
     "tr",
     {},
-    el("td", {}, box),
-    el("td", {}, link),
-    el("td", { text: run.world }),
-    el("td", { text: run.treatment }),
-    el("td", { text: run.learner }),
-    el("td", {}, progress(run)),
+    el("td", { class: "pick" }, box),
+    el("td", { class: "run-name" }, link),
+    el("td", { class: "world", text: run.world }),
+    el("td", { class: "treatment", text: run.treatment }),
+    el("td", { class: "learner", text: run.learner }),
+    el("td", { class: "how-far" }, progress(run)),
     el("td", { class: "number", text: plain(run.score) }),
-    el("td", {}, state(run)),
-    el("td", {}, watch),
+    el("td", { class: "its-state" }, state(run)),
+    el("td", { class: "act" }, watch),
   );
 }
 

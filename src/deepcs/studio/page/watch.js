@@ -1,7 +1,7 @@
 // Watch: choose up to four players, or watch those that the address names.
 
-import { el, plain, short } from "./dom.js";
-import { address, parsePlayer, playerText } from "./place.js";
+import { el, measured, plain, short, worldPicture } from "./dom.js";
+import { address, note, parsePlayer, playerText } from "./place.js";
 import { ask } from "./server.js";
 import { Theatre } from "./theatre.js";
 
@@ -15,7 +15,7 @@ export function watchView(root, query) {
     .then((overview) => {
       if (left) return;
       if (!players.length) {
-        choose(root, overview);
+        choose(root, overview, query.getAll("c"));
         return;
       }
       const runs = new Map(overview.runs.map((run) => [run.name, run]));
@@ -44,8 +44,8 @@ export function watchView(root, query) {
   };
 }
 
-function choose(root, { agents, runs, folder }) {
-  const chosen = new Set();
+function choose(root, { agents, runs, folder }, before) {
+  const chosen = new Set(before.slice(0, MOST));
   const go = el("a", {
     class: "button primary",
     role: "link",
@@ -55,6 +55,10 @@ function choose(root, { agents, runs, folder }) {
   const pick = (player, input) => {
     if (input.checked) chosen.add(player);
     else chosen.delete(player);
+    note("watch", new URLSearchParams([...chosen].map((each) => ["c", each])));
+    offer();
+  };
+  const offer = () => {
     for (const box of root.querySelectorAll("input[type=checkbox]"))
       box.disabled = chosen.size >= MOST && !box.checked;
     const wanted = new URLSearchParams([...chosen].map((each) => ["p", each]));
@@ -63,9 +67,10 @@ function choose(root, { agents, runs, folder }) {
     go.setAttribute("aria-disabled", chosen.size ? "false" : "true");
     go.textContent = chosen.size > 1 ? `Watch ${chosen.size} side by side` : "Watch";
   };
-  const line = (player, title, about) => {
+  const line = (player, world, title, ...about) => {
     const text = playerText(player);
     const input = el("input", { type: "checkbox", onchange: () => pick(text, input) });
+    input.checked = chosen.has(text);
     return el(
       "li",
       {},
@@ -73,7 +78,13 @@ function choose(root, { agents, runs, folder }) {
         "label",
         {},
         input,
-        el("span", {}, el("strong", { text: title }), el("span", { class: "faint", text: about })),
+        worldPicture(world),
+        el(
+          "span",
+          {},
+          el("strong", { text: title }),
+          ...about.map((text) => el("span", { class: "faint", text })),
+        ),
       ),
       el("a", {
         class: "button",
@@ -90,6 +101,7 @@ function choose(root, { agents, runs, folder }) {
       class: "lead",
       text: "Watch an agent with its curiosity grid: each tile pays once in a game. Choose up to four to see them side by side, in step, in the same game.",
     }),
+    ...pairs(agents).map(pairLink),
   );
   if (agents.length) {
     root.append(
@@ -100,8 +112,10 @@ function choose(root, { agents, runs, folder }) {
         ...agents.map((agent) =>
           line(
             { kind: "agent", name: agent.name },
+            agent.world,
             agent.name,
-            `${agent.world} · ${agent.treatment} · ${agent.learner} · ${short(agent.step)} steps · median score ${plain(agent.median)}`,
+            about(agent, agent.step),
+            scores(agent),
           ),
         ),
       ),
@@ -116,8 +130,10 @@ function choose(root, { agents, runs, folder }) {
         ...playable.map((run) =>
           line(
             { kind: "run", name: run.name },
+            run.world,
             run.name,
-            `${run.world} · ${run.treatment} · ${run.learner} · ${short(run.checkpoints.at(-1))} steps${run.code?.length ? " · has code of its own" : ""}`,
+            about(run, run.checkpoints.at(-1)),
+            run.code?.length ? "has code of its own" : "",
           ),
         ),
       ),
@@ -132,4 +148,46 @@ function choose(root, { agents, runs, folder }) {
       ),
     );
   }
+  offer();
+}
+
+function about({ world, treatment, learner }, step) {
+  return `${world} · ${treatment} · ${learner} · ${short(step)} steps`;
+}
+
+function scores({ median, random, paper }) {
+  const beside = [`random play ${measured(random)}`];
+  if (paper !== null) beside.push(`the paper’s DeepCS ${plain(paper)}`);
+  return `median score ${plain(median)} (${beside.join(", ")})`;
+}
+
+/** Agents of the box with curiosity, each with its control of the same game. */
+function pairs(agents) {
+  return agents
+    .filter(({ treatment }) => treatment === "deepcs")
+    .map((one) => [
+      one,
+      agents.find(
+        ({ world, treatment, learner }) =>
+          world === one.world && treatment === "plain" && learner === one.learner,
+      ),
+    ])
+    .filter(([, other]) => other);
+}
+
+function pairLink([one, other]) {
+  const wanted = new URLSearchParams([one, other].map(({ name }) => ["p", `agent:${name}`]));
+  return el(
+    "a",
+    { class: "featured", href: address("watch", wanted) },
+    worldPicture(one.world),
+    el(
+      "span",
+      {},
+      el("strong", { text: `${one.world} with curiosity, and without` }),
+      el("span", {
+        text: `The same network, learner and steps: median score ${plain(one.median)} beside ${plain(other.median)}.`,
+      }),
+    ),
+  );
 }
