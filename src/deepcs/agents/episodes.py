@@ -136,7 +136,7 @@ class EpisodeMemory:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """All that it holds, by name."""
-        lists = [*self._best, *self._under_way]
+        lists: list[Episode | Steps] = [*self._best, *self._under_way]
         packed = [each for steps in lists for each in steps.observations]
         numbers = [e.returns for e in self._best] + [steps.rewards for steps in self._under_way]
         return {
