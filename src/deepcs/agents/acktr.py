@@ -29,7 +29,8 @@ from deepcs.agents.kfac import (
     statistics_numbers,
     trust_scale,
 )
-from deepcs.agents.network import Network, layers_of
+from deepcs.agents.layers import layers_of
+from deepcs.agents.network import Network
 from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.policy import DiscretePolicy
 from deepcs.agents.rollout import Rollout
@@ -138,6 +139,7 @@ class ACKTR(Agent):
 
     name = "acktr"
     Settings = ACKTRSettings
+    takes_half_precision = False  # its statistics are sums of many small squares
     columns = (
         *("entropy", "policy_loss", "value_loss", "gradient_norm"),
         *("explained_variance", "approximate_kl"),

@@ -22,7 +22,7 @@ from torch import Tensor
 from deepcs.agents.joint import JointNetwork
 from deepcs.agents.module import ModuleNetwork, count_parameters, make_checked
 from deepcs.agents.network import Network
-from deepcs.agents.plan import layers_for, parameter_count, plan_layers
+from deepcs.agents.plan import Precision, layers_for, parameter_count, plan_layers
 from deepcs.agents.policy import GaussianPolicy, Policy, policy_for
 from deepcs.envs.seats import Spaces
 from deepcs.system.importing import is_path, load_object
@@ -121,8 +121,12 @@ class NetworkPlan:
         parameters: Tensor | None = None,
         gradient: Tensor | None = None,
         device: torch.device | str = "cpu",
+        precision: Precision = "float32",
     ) -> ActorCritic:
-        """A network for rollouts of so many steps of so many actors; its vectors may be shared."""
+        """A network for rollouts of so many steps of so many actors; its vectors may be shared.
+
+        precision: other than float32 for `fast` only.
+        """
         given: dict[str, Any] = {
             "envs": envs,
             "values": self.values,
@@ -131,7 +135,8 @@ class NetworkPlan:
             "device": device,
         }
         if self.is_fast:
-            return Network(self.shape, self.actions, steps=steps, policy=self.policy, **given)
+            own: dict[str, Any] = {"policy": self.policy, "precision": precision}
+            return Network(self.shape, self.actions, steps=steps, **own, **given)
         return ModuleNetwork(self.name, _maker(self.name), self.spaces, **given)
 
 

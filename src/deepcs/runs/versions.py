@@ -10,6 +10,7 @@ from pathlib import Path
 
 import deepcs
 from deepcs._version import __version__
+from deepcs.system.cpu import cpu_model
 
 FORMAT = 2  # of the run folder: what is written, and can be resumed
 READABLE = (1, 2)  # formats that can be evaluated, recorded and reported
@@ -40,13 +41,3 @@ def versions() -> dict[str, str]:
         "machine": platform.machine(),
         "cpu": cpu_model(),
     }
-
-
-def cpu_model() -> str:
-    """The CPU's name: another rounds differently."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "unknown")
