@@ -91,8 +91,8 @@ class Novelty:
             if isinstance(given, bool) or not isinstance(given, (int, float)):
                 raise ValueError(f"Got novelty.{name} {given!r}; give a number.")
             if not (0 < given < math.inf) or (name == "rnd_gamma" and given >= 1):
-                allowed = "above 0 and below 1" if name == "rnd_gamma" else "above 0"
-                raise ValueError(f"Got novelty.{name} {given!r}; give a finite number {allowed}.")
+                limits = "above 0 and below 1" if name == "rnd_gamma" else "above 0"
+                raise ValueError(f"Got novelty.{name} {given!r}; give a finite number {limits}.")
 
     @property
     def counts_places(self) -> bool:
