@@ -76,6 +76,7 @@ class CodeLearner:
         assert frames is not None
         steps = min(len(frames), max(1, SAMPLES // batch.all_actors))
         chosen = frames[np.linspace(0, len(frames) - 1, steps).astype(np.int64)]
+        device = self._weights.parameters.device
         pictures = aligned(coded_picture(chosen.reshape(-1, *frames.shape[2:])))
         key = np.array([batch.seed, NOISE_KEY], np.uint64)
         counter = [0, self._updates, batch.index, 0]
@@ -84,7 +85,10 @@ class CodeLearner:
         )
         noise = aligned(draws)
         total = steps * batch.all_actors
-        loss_gradient(self._weights.parameters, pictures, noise, total, self._weights.gradient)
+        weights = self._weights
+        loss_gradient(
+            weights.parameters, pictures.to(device), noise.to(device), total, weights.gradient
+        )
         self._updates += 1
         yield from self._weights.step(self._updates)
         return self.code if self._updates % self._every == 0 else None
