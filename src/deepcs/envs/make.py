@@ -57,7 +57,8 @@ def make_actor(world: str | Game, *, render_mode: str | None = None, **settings:
     game = world if isinstance(world, Game) else atari_game(name)
     if game is not None:
         _check_settings(name, settings)
-        if settings.get("grid") != "none" and settings.get("place", "position") == "position":
+        by_position = settings.get("place", "position") == "position"
+        if not game.is_located and by_position and settings.get("grid") != "none":
             check_known(name)
         return AtariActor(game, render_mode=render_mode, **settings)
     if ":" in name:
