@@ -68,7 +68,7 @@ class Settings:
     add: tuple[Path, ...] = ()
     """runs whose logs to copy to docs/data/claims first"""
     novelty: Path | None = None
-    """folder of the study of novelty, whose finished runs to sum up in docs/data/novelty.csv first"""
+    """folder of the study of novelty, whose finished runs to sum up first"""
 
 
 class Pages:

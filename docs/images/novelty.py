@@ -17,7 +17,7 @@ import torch
 from deepcs.agents.across import BatchNovelty, novelty_vectors
 from deepcs.agents.bonus import Batch, run_alone
 from deepcs.agents.visited import Visited
-from deepcs.analysis.style import DPI, new_figure, styled
+from deepcs.analysis.style import DPI, legend_above, new_figure, styled
 from deepcs.envs.make import make_actor
 from deepcs.runs.config import RunConfig
 from deepcs.runs.novel import with_cells
@@ -86,9 +86,7 @@ def main(out: str) -> None:
         axes.set_xlabel("step: to the key | to the left | right | left | idle")
     for axes in grid[:, 0]:
         axes.set_ylabel("I")
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper center", ncols=2, frameon=False)
-    figure.tight_layout(rect=(0, 0, 1, 0.96))
+    legend_above(figure, grid[0, 0].get_lines()[:2])
     figure.savefig(out, dpi=DPI)
 
 

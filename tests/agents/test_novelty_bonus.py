@@ -226,8 +226,8 @@ def test_the_autoencoders_gradient_is_that_of_autograd_in_float64() -> None:
     encoder, decoder = weights[: 5 * 13].view(5, 13), weights[5 * 13 :].view(12, 6)
     code = torch.sigmoid(pixels @ encoder[:, :-1].T + encoder[:, -1])
     white = torch.sigmoid((code + noise) @ decoder[:, :-1].T + decoder[:, -1])
-    crossed = -(pixels * white.log() + (1 - pixels) * (1 - white).log()).mean()
-    loss = crossed + PENALTY * torch.minimum(code**2, (1 - code) ** 2).mean()
+    crossed = -(pixels * white.log() + (1 - pixels) * (1 - white).log()).sum(1).mean()
+    loss = crossed + 12 * PENALTY * torch.minimum(code**2, (1 - code) ** 2).mean()
     loss.backward()
 
     gradient = torch.zeros(size, dtype=torch.float64)
