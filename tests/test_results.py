@@ -1,4 +1,4 @@
-"""docs/results.md: every table and picture is made from the logs in docs/data."""
+"""docs/results.md is what the logs in docs/data say, and nothing in it is typed by hand."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Pages:
         return BLOCK.sub(lambda found: found[1] + self.blocks[found[2]] + found[3], text)
 
     def _ledger(self) -> str:
-        tables = [table.only(*LEDGER) for table in ledger_table(self.claims)]
+        tables = [table.only(*LEDGER) for table in ledger_table(self.claims, whole=True)]
         return "".join(map(_markdown, tables)) or "No finished runs yet.\n"
 
     def _summary(self) -> str:

@@ -175,6 +175,15 @@ class Agent:
         step = moment.update * self.settings.n_steps + t
         return self.policy.sample(outputs, self._noise(step, self.actors))
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        """What this shard's agent carries to its next update beside the vectors; saved."""
+        return {}
+
+    def recall(self, arrays: dict[str, np.ndarray], *, games_go_on: bool) -> None:
+        """Carry what `remembered` gave. games_go_on: the actors are where they were then; else
+        they begin new games.
+        """
+
     def update(self, rollout: Rollout, moment: Moment) -> Exchange:
         """Learn from this shard's part of a rollout, in step with the other shards."""
         raise NotImplementedError

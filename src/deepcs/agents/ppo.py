@@ -25,6 +25,13 @@ from deepcs.agents.adam import Adam
 from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
 from deepcs.agents.checks import check_numbers
 from deepcs.agents.gae import gae, normalised
+from deepcs.agents.imitation import (
+    COLUMNS,
+    SelfImitation,
+    check_imitation,
+    check_room,
+    samples_of,
+)
 from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.policy import Categorical, Distribution
 from deepcs.agents.rollout import Rollout
@@ -88,17 +95,23 @@ class PPOSettings:
     weight_intrinsic: Scheduled | None = None
     """two values: of I's advantage in the sum; None: 1 (Burda et al.); 1:0.1 changes"""
 
+    imitation: int = 0
+    """minibatches of self-imitation per update, of the best episodes so far (Oh et al.)"""
+    imitation_samples: int | None = None
+    """with imitation: steps of these that are remembered; None: 16,384"""
+
     def check(self) -> None:
         check_numbers(
             "ppo",
             self,
-            whole=("n_steps", "epochs", "minibatch"),
+            whole=("n_steps", "epochs", "minibatch", "imitation_samples"),
             shares=("adam_beta1", "adam_beta2"),
             portions=("gae_lambda",),
             least={"clip": 1e-6, "adam_epsilon": 1e-12},  # less: no step, or of any length
             unbounded=("max_gradient_norm",),
             scheduled=("entropy", "weight_intrinsic"),
         )
+        check_imitation("ppo", self)
         if self.values not in OF_VALUES:
             raise ValueError(f"Got ppo.values {self.values!r}; choose two or one.")
         if not isinstance(self.normalise, bool):
@@ -115,7 +128,7 @@ class PPOSettings:
         """With numbers for all that has an effect."""
         defaults = OF_VALUES[self.values].items()
         open_ones: Any = {name: number for name, number in defaults if getattr(self, name) is None}
-        return replace(self, **open_ones)
+        return replace(self, imitation_samples=samples_of(self), **open_ones)
 
     def at(self, progress: float) -> PPOSettings:
         """As they are after a share of the run's steps, all of them numbers."""
@@ -169,10 +182,12 @@ class PPO(Agent):
         *("entropy", "policy_loss", "value_loss", "intrinsic_value_loss", "gradient_norm"),
         *("explained_variance", "intrinsic_explained_variance"),
         *("approximate_kl", "clip_fraction"),
+        *COLUMNS,
     )
 
     @classmethod
     def check_division(cls, settings: PPOSettings, actors: int, shards: int) -> None:
+        check_room("ppo", settings, actors)
         batch, minibatch = actors * settings.n_steps, settings.minibatch
         if batch % minibatch or minibatch % shards or actors % shards:
             raise ValueError(
@@ -212,6 +227,10 @@ class PPO(Agent):
             beta2=settings.adam_beta2,
             epsilon=settings.adam_epsilon,
         )
+        self._imitation: SelfImitation | None = None
+        if settings.imitation:
+            discounts, _ = settings.of_streams(1)
+            self._imitation = SelfImitation(self, self._seen, discounts[0])
 
     def act(self, moment: Moment, t: int, observations: Any) -> np.ndarray:
         if t == 0:
@@ -238,7 +257,24 @@ class PPO(Agent):
                 sums, norms = sums + losses, norms + sqrt(squared)
                 yield  # all weights are new
         count = settings.epochs * (self._batch // minibatch)
-        return {"gradient_norm": norms / count, **explained, **loss_columns(sums / count)}
+        columns = {"gradient_norm": norms / count, **explained, **loss_columns(sums / count)}
+        if self._imitation is not None:
+
+            def descend(squared: float) -> None:
+                scale = clip_scale(squared, settings.max_gradient_norm)
+                # Which step of Adam's it is stays: how many were imitation's is not remembered.
+                self._adam.step(step, self.gradient, moment.learning_rate, scale, self.shard.part)
+
+            self._imitation.remember(rollout)
+            columns |= yield from self._imitation.learn(moment, descend)
+        return columns
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        return {} if self._imitation is None else self._imitation.memory.to_arrays()
+
+    def recall(self, arrays: dict[str, np.ndarray], *, games_go_on: bool) -> None:
+        if self._imitation is not None:
+            self._imitation.memory.from_arrays(arrays, games_go_on=games_go_on)
 
     def estimate(self, rollout: Rollout) -> Generator[Any, Any, tuple[Samples, dict[str, float]]]:
         """This shard's samples, and how well the values explained all shards' returns."""

@@ -144,22 +144,25 @@ class Replicas:
         return _arrays(self.network.named(self.network.parameters))
 
     def vectors(self) -> Arrays:
-        """The agent's vectors that are saved, and the state of its bonuses, by name."""
-        state = {} if self._novelty is None else self._novelty.state()
-        return {**_arrays(self._saved_vectors()), **state}
+        """The agent's vectors that are saved, what else its shards remember, and the state of its
+        bonuses, by name.
+        """
+        arrays = _arrays(self._saved_vectors())
+        for remembered in self._each("remembered"):
+            arrays |= remembered
+        return arrays if self._novelty is None else arrays | self._novelty.state()
 
     @property
     def _novelty(self) -> BatchNovelty | None:
         """Of the first shard; the others' state is the same."""
         return self._own.shards[0].novelty
 
-    def load(self, weights: Arrays, vectors: Arrays) -> None:
-        """Take over saved weights and vectors."""
+    def load(self, weights: Arrays, vectors: Arrays, *, games_go_on: bool = True) -> None:
+        """Take over saved weights and vectors. games_go_on: the actors will be restored too."""
         _copy(weights, self.network.named(self.network.parameters))
-        saved = self._saved_vectors()
-        _copy(vectors, saved)
-        state = {name: array for name, array in vectors.items() if name not in saved}
-        self._each("load_novelty", state)
+        _copy(vectors, self._saved_vectors())
+        self._each("recall", vectors, games_go_on)
+        self._each("load_novelty", vectors)
 
     def _saved_vectors(self) -> dict[str, torch.Tensor]:
         by_name = self._own.vectors.by_name

@@ -51,6 +51,10 @@ class SharedVectors:
         self.gradients = [self.by_name[gradient_name(k)] for k in range(training.shards)]
 
 
+def of_shard(name: str, shard: int) -> str:
+    return f"{name} {shard}"
+
+
 def gradient_name(shard: int) -> str:
     return f"gradient {shard}"
 
@@ -224,6 +228,21 @@ class ShardGroup:
     def restore(self, seats: list[Snapshot]) -> None:
         for shard in self.shards:
             shard.restore(seats)
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Of all agents, by the name that each gives it and its shard's number."""
+        return {
+            of_shard(name, shard.agent.shard.index): array
+            for shard in self.shards
+            for name, array in shard.agent.remembered().items()
+        }
+
+    def recall(self, arrays: dict[str, np.ndarray], games_go_on: bool) -> None:
+        for shard in self.shards:
+            index = shard.agent.shard.index
+            names = shard.agent.remembered()
+            own = {name: arrays[of_shard(name, index)] for name in names}
+            shard.agent.recall(own, games_go_on=games_go_on)
 
     def load_novelty(self, state: Arrays) -> None:
         for shard in self.shards:

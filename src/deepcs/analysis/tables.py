@@ -17,6 +17,7 @@ from deepcs.system.files import write_whole
 Range = tuple[float, float]
 Cell = str | int | float | Range | None
 NOTHING = "–"
+LONG = 34  # letters from which a text may be wrapped
 
 _LATEX = {
     **{c: f"\\{c}" for c in "&%$#_{}"},
@@ -198,12 +199,17 @@ def to_latex(table: Table) -> str:
     )
 
 
+def _kind(column: Column, cell: str) -> str:
+    """The class of a cell: numbers to the right, long texts in several lines."""
+    return " class=n" if column.right else " class=wrap" if len(cell) > LONG else ""
+
+
 def to_html(table: Table) -> str:
     """A table element with its title as caption, its note below."""
 
     def line(tag: str, cells: Sequence[str]) -> str:
         return "".join(
-            f"<{tag}{' class=n' if column.right else ''}>{html.escape(cell)}</{tag}>"
+            f"<{tag}{_kind(column, cell)}>{html.escape(cell)}</{tag}>"
             for column, cell in zip(table.columns, cells, strict=True)
         )
 

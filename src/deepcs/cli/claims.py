@@ -43,12 +43,8 @@ class Claims:
 def told(table: Table, width: int) -> Iterator[str]:
     """The ledger as lines of text: number, verdict and claim, and beneath them the numbers."""
     names = [column.name for column in table.columns]
-    without = []
     for cells in table.shown():
         row = dict(zip(names, cells, strict=True))
-        if row["learner"] == NOTHING:
-            without.append(row["no."])
-            continue
         verdict, _, reason = row["verdict"].partition(" (")
         sides = " against ".join(row[side] for side in ("ours", "theirs") if row[side] != NOTHING)
         numbers = f"{row['learner']}, {row['our steps']} steps, n = {row['n']}, {row['measure']}: "
@@ -61,9 +57,6 @@ def told(table: Table, width: int) -> Iterator[str]:
                 text, width, initial_indent=first or INDENT, subsequent_indent=INDENT
             )
         yield ""
-    if without:
-        missing = f"Too early to say, without finished runs: {', '.join(without)}."
-        yield from textwrap.wrap(missing, width)
     for paragraph in table.note.splitlines():
         yield ""
         yield from textwrap.wrap(paragraph, width)

@@ -151,7 +151,8 @@ class Run:
             replicas.initialise()
         else:
             self.progress = Progress.from_json(checkpoint.state["progress"])
-            replicas.load(checkpoint.weights, checkpoint.learner)
+            games_go_on = checkpoint.actors is not None
+            replicas.load(checkpoint.weights, checkpoint.learner, games_go_on=games_go_on)
             if checkpoint.actors is not None:
                 replicas.restore(checkpoint.actors)
         self._is_watching = checkpoint is None  # for a mix that hides a reward
