@@ -12,7 +12,13 @@ from deepcs.curiosity.explorer import Explorer
 from deepcs.envs.locating import Locate
 from deepcs.envs.parts import CuriousParts, Info, final_infos, split_infos
 
-OF_THE_STEP = ("intrinsic", "game_reward", "life_lost")  # in infos, also where a game ended
+OF_THE_STEP = (
+    "intrinsic",
+    "game_reward",
+    "life_lost",
+    "cell",
+    "frame",
+)  # in infos, also where a game ended
 TOLD = (*OF_THE_STEP, "position", "room", "tiles", "rooms", "rooms_visited")
 
 
@@ -88,7 +94,7 @@ class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
                     final = {"final_obs": self._shown[index], "final_info": info}
                     infos = self._add_info(infos, final, index)
                     self._shown[index], begun = self._parts.begin(index, *here)
-                    info = {**begun, **{name: info[name] for name in OF_THE_STEP}}
+                    info = {**begun, **{n: info[n] for n in OF_THE_STEP if n in info}}
             infos = self._tell(infos, info, index)
         self._ended = ended
         return self._parts.join(self._shown), paid, terminated, truncated, infos
