@@ -1,8 +1,10 @@
 """Pack a run's agent into a folder of src/deepcs/trained_agents (see deepcs.runs.shipped).
 
-python tools/pack_agent.py RUN NAME [--step N] [--half] [--games N]
+python tools/pack_agent.py RUN NAME [--step N] [--precision auto|half|full] [--games N]
 
-The evaluation is played with exactly the bytes that are packed, half precision or not.
+The newest checkpoint is packed, whether the run goes on or not, with the logs up to it. Weights of
+more than a megabyte are stored in half precision. The evaluation is played with exactly the bytes
+that are packed. A folder of that name is replaced.
 """
 
 from __future__ import annotations
@@ -19,18 +21,20 @@ import numpy as np
 import torch
 from safetensors.numpy import save as save_arrays
 
-from deepcs.analysis.published import published
+from deepcs.analysis.published import METHODS, published
 from deepcs.envs.make import make_vec
 from deepcs.runs.checkpoint import load_checkpoint, newest_checkpoint
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
-from deepcs.runs.folder import RunFolder, digest_of
+from deepcs.runs.folder import RunFolder, SavedRun, digest_of
 from deepcs.runs.numbering import EVALUATION_SEED
 from deepcs.runs.shipped import BOX, DIGESTS, FACTS, WEIGHTS, ShippedAgent
 from deepcs.runs.trained import load_packed
 from deepcs.runs.trust import code_of
 
 RANDOM_GAMES = 1_000
+HALF = {"auto": None, "half": True, "full": False}
+LARGE = 1_000_000  # bytes in float32
 
 
 def pack(
@@ -39,12 +43,16 @@ def pack(
     out: Path = BOX,
     *,
     step: int | None = None,
-    half: bool = False,
+    half: bool | None = None,
     games: int = 100,
 ) -> ShippedAgent:
-    """Make the folder out/name of a run's newest checkpoint, or of that at a step."""
+    """Make the folder out/name of a run's newest checkpoint, or of that at a step.
+
+    half: store float16; None: if the weights are large.
+    """
     folder = RunFolder(run)
-    config = folder.read_config().config
+    saved = folder.read_config()
+    config = saved.config
     if code_of(config):
         raise ValueError(f"{run} needs code of its own ({', '.join(code_of(config))}).")
     if step is None:
@@ -56,12 +64,14 @@ def pack(
     beside = out / f".{name}.new"
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
+    if half is None:
+        half = sum(4 * w.size for w in checkpoint.weights.values()) > LARGE
     kind = np.float16 if half else np.float32
     weights = {key: np.ascontiguousarray(w, kind) for key, w in checkpoint.weights.items()}
     (beside / WEIGHTS).write_bytes(save_arrays(weights))
     (beside / "config.json").write_text(_config_text(folder))
-    shutil.copy(run / "curve.csv", beside)
-    games_log = (run / "games.csv").read_bytes()
+    (beside / "curve.csv").write_bytes(_rows_until(run / "curve.csv", checkpoint.step))
+    games_log = _rows_until(run / "games.csv", checkpoint.step)
     (beside / "games.csv.gz").write_bytes(gzip.compress(games_log, mtime=0))
     _write_digests(beside)
     agent = load_packed(beside, checkpoint.step)
@@ -69,7 +79,7 @@ def pack(
     save_evaluation(beside / "evaluation.csv", result)
     facts = _facts(name, config, checkpoint.step, result)
     (beside / FACTS).write_text(json.dumps(asdict(facts), indent=2) + "\n")
-    (beside / "README.md").write_text(card(facts, result, half))
+    (beside / "README.md").write_text(card(facts, saved, result, half))
     _write_digests(beside)
     shutil.rmtree(out / name, ignore_errors=True)
     beside.rename(out / name)
@@ -82,6 +92,12 @@ def _config_text(folder: RunFolder) -> str:
     content = {**content, "signature": None}
     content.pop("digest", None)
     return json.dumps({**content, "digest": digest_of(content)}, indent=2)
+
+
+def _rows_until(log: Path, step: int) -> bytes:
+    """A log without what came after a step; its first column is the step."""
+    head, *rows = log.read_bytes().splitlines(keepends=True)
+    return b"".join([head, *(row for row in rows if int(row.partition(b",")[0]) <= step)])
 
 
 def _write_digests(folder: Path) -> None:
@@ -152,22 +168,40 @@ model-index:
 
 # {name}
 
-An agent for {world}, trained by deepcs: treatment `{treatment}`, learner `{learner}`, protocol
-`{protocol}`, {step:,} steps. Weights are float{bits}; the evaluation was played with these bytes.
+An agent for {world}, trained by deepcs {version}: treatment `{treatment}`, learner `{learner}`,
+protocol `{protocol}`, seed {run_seed}, {step:,} steps. Weights are float{bits}; the evaluation was
+played with these bytes.
 
-Over {games} games (`deepcs evaluate agents:{name}`, seed {seed}) its score is {median:g} in the
-median, from {lowest:g} to {highest:g}, with {tiles:g} tiles touched; random play scores {random:g}
-on average. One run, one seed: it tells what this agent does, not what the method does.
+| | score |
+| --- | --- |
+| this agent, median of {games} games | {median:,.6g} ({lowest:,.6g} to {highest:,.6g}) |
+| random play, mean | {random:,.4g} |
+{paper}
+It touches {tiles:g} tiles a game in the median. One run, one seed: this tells what the agent does,
+not what the method does. Its evaluation is `deepcs evaluate agents:{name}` (seed {seed}), game by
+game in `evaluation.csv`; `config.json` has all settings and versions, `curve.csv` and
+`games.csv.gz` are the logs of its training, `sha256.txt` the digests of all files.
 
     deepcs watch {name}
     deepcs record agents:{name}
 """
 
 
-def card(facts: ShippedAgent, result: Evaluation, half: bool) -> str:
+def card(facts: ShippedAgent, saved: SavedRun, result: Evaluation, half: bool) -> str:
     """README.md, with the head that model hubs read."""
-    numbers = {"mean": result.scores.mean(), "deviation": result.scores.std()}
-    return CARD.format(**asdict(facts), **numbers, bits=16 if half else 32)
+    row, paper = published(facts.world), ""
+    if row is not None:
+        frames = METHODS[-1].frames // 1_000_000
+        paper = f"| DeepCS in the paper, {frames} million frames | {row.deepcs.points:,} |\n"
+    return CARD.format(
+        **asdict(facts),
+        mean=result.scores.mean(),
+        deviation=result.scores.std(),
+        bits=16 if half else 32,
+        version=saved.versions["deepcs"],
+        run_seed=saved.config.seed,
+        paper=paper,
+    )
 
 
 def main() -> None:
@@ -175,14 +209,13 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("name")
     parser.add_argument("--step", type=int)
-    parser.add_argument("--half", action="store_true", help="store float16")
+    parser.add_argument("--precision", choices=HALF, default="auto", help="of the stored weights")
     parser.add_argument("--games", type=int, default=100)
     parser.add_argument("--out", type=Path, default=BOX)
     given = parser.parse_args()
     torch.set_num_threads(1)
-    facts = pack(
-        given.run, given.name, given.out, step=given.step, half=given.half, games=given.games
-    )
+    half = HALF[given.precision]
+    facts = pack(given.run, given.name, given.out, step=given.step, half=half, games=given.games)
     size = sum(path.stat().st_size for path in given.out.rglob("*") if path.is_file())
     print(f"{facts.name}: median {facts.median:g}; all agents together: {size / 1e6:.1f} MB")
 

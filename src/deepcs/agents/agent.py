@@ -92,6 +92,8 @@ class Moment:
     learning_rate: float
     logged: bool
     """a row of curve.csv ends with it: columns that cost time may be left out elsewhere"""
+    progress: float = 0.0
+    """share of the run's steps that are done, from 0 to 1: what schedules go by"""
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,15 @@ class Agent:
         """Actions (N, …) for step t of the rollout, given the network's outputs."""
         step = moment.update * self.settings.n_steps + t
         return self.policy.sample(outputs, self._noise(step, self.actors))
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """What this shard's agent carries to its next update beside the vectors; saved."""
+        return {}
+
+    def recall(self, arrays: dict[str, np.ndarray], *, games_go_on: bool) -> None:
+        """Carry what `remembered` gave. games_go_on: the actors are where they were then; else
+        they begin new games.
+        """
 
     def update(self, rollout: Rollout, moment: Moment) -> Exchange:
         """Learn from this shard's part of a rollout, in step with the other shards."""

@@ -9,6 +9,7 @@ from deepcs.agents.agent import Agent
 from deepcs.agents.plan import Precision
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
+from deepcs.curiosity.novelty import Novelty
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Training:
     device: str = "cpu"
     precision: Precision = "float32"
     """in which the network multiplies"""
+    novelty: Novelty | None = None
+    """what of it needs the whole batch; None: nothing"""
 
     @property
     def agent_type(self) -> type[Agent]:

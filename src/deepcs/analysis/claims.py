@@ -77,7 +77,7 @@ def _games() -> list[Claim]:
         where = "Table 1, DeepCS against A3C"
         claim = Claim(number, sentence, where, row.game, "deepcs", "plain", way)
         found.append(dataclasses.replace(claim, paper_runs=FEWER_RUNS))
-    return found
+    return sorted(found, key=lambda claim: (int(claim.question), claim.number))
 
 
 def _mazes() -> list[Claim]:

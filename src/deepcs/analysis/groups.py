@@ -28,6 +28,9 @@ from deepcs.runs.logs import parse_room, read_visits
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.study import Study, differences
 
+BESIDE = ("seed", "device", "preset", "checkpoint_every", "milestone_every")
+"""settings in which runs of one group may differ: all that they learn is the same"""
+
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
@@ -208,7 +211,8 @@ def gather(paths: Sequence[Path], about: str = "") -> Results:
     alike: dict[RunConfig, list[Path]] = {}
     for path in paths:
         config = RunFolder(path).read_config().config
-        alike.setdefault(dataclasses.replace(config, seed=0, device="cpu"), []).append(path)
+        key = dataclasses.replace(config, **{name: getattr(RunConfig, name) for name in BESIDE})
+        alike.setdefault(key, []).append(path)
     groups: list[Group] = []
     plain: dict[tuple[str, str, str], RunConfig] = {}
     for config, members in sorted(alike.items(), key=lambda item: -len(item[1])):

@@ -199,11 +199,17 @@ def _learner(entry: Entry) -> str:
     return " and ".join(names)
 
 
-def ledger_table(results: Results) -> Iterator[Table]:
-    """The ledger as a table; none where the runs bear on no claim."""
-    entries = ledger(results)
-    if not any(len(entry.x) for entry in entries):
+def ledger_table(results: Results, *, whole: bool = False) -> Iterator[Table]:
+    """The ledger as a table; none where the runs bear on no claim.
+
+    whole: with a row for claims without finished runs too; else a sentence names them.
+    """
+    everything = ledger(results)
+    told = [entry for entry in everything if len(entry.x)]
+    if not told:
         return
+    entries = everything if whole else told
+    missing = [entry.claim.number for entry in everything if entry not in entries]
     tests = sum(not np.isnan(entry.p) for entry in entries)
     columns = (
         *map(words, ("no.", "claim", "in the paper", "world", "measure", "learner")),
@@ -221,6 +227,8 @@ def ledger_table(results: Results) -> Iterator[Table]:
         f"Verdicts by the rule in docs/claims.md. {tests} tests were made; were none of the "
         f"claims true, about {tests * ALPHA:.1f} would still have p < 0.05 before the correction."
     )
+    if missing:
+        note += f"\nToo early to say, without finished runs: {', '.join(missing)}."
     yield Table("claims", "The paper's claims and our runs", columns, _rows(entries), note)
 
 

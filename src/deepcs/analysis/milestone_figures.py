@@ -12,6 +12,7 @@ from scipy import stats
 from deepcs.analysis.curve_figures import handle
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, counted
+from deepcs.analysis.legibility import explain
 from deepcs.analysis.style import (
     FAINT,
     Look,
@@ -26,7 +27,11 @@ from deepcs.analysis.tables import Cell, Column, Table, count_text, share_text, 
 from deepcs.runs.milestones import milestones_of
 
 ACROSS = 3
-APART = 0.015  # between lines that would lie on each other
+READING = (
+    "A line steps up where a run ends its first such game; | is a run that was over without one. "
+    "No line: no run got there."
+)
+APART = 0.01  # between lines that would lie on each other
 
 
 @dataclass(frozen=True)
@@ -79,15 +84,16 @@ def draw_milestones(
     """A panel a milestone; labels: all there are, of which some were never reached."""
     world, last = groups[0].world, max(group.config.steps for group in groups)
     down, across = -(-len(shown) // ACROSS), min(ACROSS, len(shown))
-    figure = new_figure(0.8 + 1.75 * down + 0.17 * (len(groups) // 4))
+    figure = new_figure(0.95 + 1.75 * down + 0.17 * (len(groups) // 4))
     legend_above(figure, [handle(group) for group in groups], spaced(world))
     panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
     for axes, label in zip(panels, shown, strict=False):
-        for place, group in enumerate(groups):
+        there = [g for g in groups if any(run.milestones[label] is not None for run in g.runs)]
+        for place, group in enumerate(there):
             draw_reached(axes, _of(group, label), group.look, last, APART * place)
         axes.set_title(label)
         axes.set_xlim(0, last)
-        axes.set_ylim(-0.03, 1.03 + APART * len(groups))
+        axes.set_ylim(-0.03, 1.05 + APART * len(groups))
         axes.set_yticks([0, 0.5, 1], [share_text(share) for share in (0, 0.5, 1)])
         axes.grid(axis="y")
         shorten_ticks(axes, ["x"])
@@ -96,14 +102,15 @@ def draw_milestones(
     for axes in panels[: len(shown)][-across:]:
         axes.set_xlabel("training steps")
     panels[0].set_ylabel("runs that reached it")
+    explain(figure, READING)
     name, title = f"{file_name(world)}-milestones", f"{spaced(world)}: milestones"
     missing = [label for label in labels if label not in shown]
     never = f" Never reached by any run: {', '.join(missing)}." if missing else ""
     caption = (
         "Share of runs that have ended a game of each kind, by training step (Kaplan and Meier's "
         "estimate). A line steps up where a run has its first such game; a mark | is where a run "
-        "was over without one, and is counted until there. Lines are lifted a little, each by its "
-        "place in the legend, so that none hides another. "
+        "was over without one, and is counted until there; a group without a line never got "
+        "there. Each line is lifted by 1 % above the one before, so that none hides another. "
         f"{', '.join(f'{g.label} {counted(len(g.runs), g.planned)}' for g in groups)}.{never}"
     )
     return Drawing(name, title, caption, figure, (milestone_table(groups, name, title),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import html
 import io
 import math
@@ -16,6 +17,7 @@ from deepcs.system.files import write_whole
 Range = tuple[float, float]
 Cell = str | int | float | Range | None
 NOTHING = "–"
+LONG = 34  # letters from which a text may be wrapped
 
 _LATEX = {
     **{c: f"\\{c}" for c in "&%$#_{}"},
@@ -106,6 +108,13 @@ class Table:
     strong: frozenset[int] = field(default_factory=frozenset)
     """rows to be set off in HTML"""
 
+    def only(self, *names: str) -> Table:
+        """Some of its columns, in the order given."""
+        places = [[column.name for column in self.columns].index(name) for name in names]
+        columns = tuple(self.columns[place] for place in places)
+        rows = [[row[place] for place in places] for row in self.rows]
+        return dataclasses.replace(self, columns=columns, rows=rows)
+
     def shown(self) -> list[list[str]]:
         """The cells as people read them."""
         return [
@@ -190,12 +199,17 @@ def to_latex(table: Table) -> str:
     )
 
 
+def _kind(column: Column, cell: str) -> str:
+    """The class of a cell: numbers to the right, long texts in several lines."""
+    return " class=n" if column.right else " class=wrap" if len(cell) > LONG else ""
+
+
 def to_html(table: Table) -> str:
     """A table element with its title as caption, its note below."""
 
     def line(tag: str, cells: Sequence[str]) -> str:
         return "".join(
-            f"<{tag}{' class=n' if column.right else ''}>{html.escape(cell)}</{tag}>"
+            f"<{tag}{_kind(column, cell)}>{html.escape(cell)}</{tag}>"
             for column, cell in zip(table.columns, cells, strict=True)
         )
 

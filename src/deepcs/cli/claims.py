@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
+import shutil
+import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-from rich import box
-from rich.console import Console
-from rich.table import Table as Printed
-from rich.text import Text
 
 from deepcs.analysis.groups import collect
-from deepcs.analysis.ledger import TOO_EARLY, ledger_table
-from deepcs.analysis.tables import Table
+from deepcs.analysis.ledger import ledger_table
+from deepcs.analysis.tables import NOTHING, Table
 from deepcs.cli.main import WIDTH
 from deepcs.cli.studies import StudyName, study_folder
 from deepcs.runs.errors import RunError
 from deepcs.system.files import refuse_links
 
-SHOWN = ("no.", "claim", "learner", "our steps", "n", "ours", "theirs", "p, Holm", "verdict")
+INDENT = " " * 23  # of what stands beneath a verdict
 
 
 @dataclass(frozen=True)
@@ -41,21 +37,26 @@ class Claims:
                 f"No finished run in {folder.path} bears on a claim of the paper; "
                 "run the study claims."
             )
-        console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-        console.print(_printed(tables[0]))
-        for line in tables[0].note.splitlines():
-            console.print(Text(line))
+        print(*told(tables[0], shutil.get_terminal_size((WIDTH, 0)).columns), sep="\n")
 
 
-def _printed(table: Table) -> Printed:
-    """The columns that a terminal has room for; the report has them all."""
+def told(table: Table, width: int) -> Iterator[str]:
+    """The ledger as lines of text: number, verdict and claim, and beneath them the numbers."""
     names = [column.name for column in table.columns]
-    places = [names.index(name) for name in SHOWN]
-    printed = Printed(box=box.SIMPLE_HEAD, pad_edge=False, show_lines=False)
-    for place in places:
-        right, least = table.columns[place].right, len(TOO_EARLY) * (names[place] == "verdict")
-        justify: Literal["right", "left"] = "right" if right else "left"
-        printed.add_column(names[place], justify=justify, min_width=least or None)
-    for row in table.shown():
-        printed.add_row(*(Text(row[place]) for place in places))
-    return printed
+    for cells in table.shown():
+        row = dict(zip(names, cells, strict=True))
+        verdict, _, reason = row["verdict"].partition(" (")
+        sides = " against ".join(row[side] for side in ("ours", "theirs") if row[side] != NOTHING)
+        numbers = f"{row['learner']}, {row['our steps']} steps, n = {row['n']}, {row['measure']}: "
+        numbers += sides
+        if row["effect"] != NOTHING:
+            numbers += f"; effect {row['effect']}, p {row['p, Holm']} after Holm"
+        numbers += f"; {reason.rstrip(')')}" if reason else ""
+        for first, text in ((f"{row['no.']:<5}{verdict:<18}", row["claim"]), ("", numbers)):
+            yield from textwrap.wrap(
+                text, width, initial_indent=first or INDENT, subsequent_indent=INDENT
+            )
+        yield ""
+    for paragraph in table.note.splitlines():
+        yield ""
+        yield from textwrap.wrap(paragraph, width)

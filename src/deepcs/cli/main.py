@@ -113,6 +113,11 @@ def _run(arguments: list[str]) -> None:
     if arguments[0] == "--version":
         print(__version__)
         return
+    read_command(arguments).run()
+
+
+def read_command(arguments: Sequence[str]) -> Command:
+    """The command that the arguments describe, not yet run; raises ValueError."""
     words = 2 if arguments[0] == "study" else 1
     name, rest = " ".join(arguments[:words]), arguments[words:]
     if name not in COMMANDS:
@@ -121,7 +126,7 @@ def _run(arguments: list[str]) -> None:
     command_type: type[Command] = getattr(importlib.import_module(module), kind)
     if hasattr(command_type, "for_arguments"):
         command_type = command_type.for_arguments(rest)
-    parse(command_type, rest, f"deepcs {name}").run()
+    return parse(command_type, rest, f"deepcs {name}")
 
 
 def _help(arguments: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from deepcs.runs.lease import LEASE_SECONDS
 from deepcs.runs.loop import Stop
 from deepcs.runs.train import stopping_on_signals
 from deepcs.studies.at_once import runs_at_once
-from deepcs.studies.experiment import StudyError
+from deepcs.studies.experiment import StudyError, StudyRun
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.job import Job
 from deepcs.studies.local import run_jobs
@@ -84,8 +84,13 @@ class Run:
         folder.lock()
         try:
             folder.take(study)
-            with stopping_on_signals() as stop:
-                failures = self._run(study, folder, stop)
+            with suppress(OSError):
+                folder.write_failures({})
+            unfinished = folder.unfinished(study)
+            at_once = self.at_once or self._measured(study, folder, len(unfinished))
+            with stopping_on_signals() as stop:  # till now there is nothing to save
+                jobs = self._jobs(folder, unfinished)
+                failures = self._run(study, folder, jobs, at_once, stop)
         finally:
             folder.unlock()
         self._finish(study, folder, failures, stop.signal)
@@ -111,28 +116,26 @@ class Run:
         if self.engine == "local" and self.address is not None:
             raise StudyError("Got --address without a cluster; add --engine ray.")
 
-    def _run(self, study: Study, folder: StudyFolder, stop: Stop) -> dict[str, str]:
-        """Do what is unfinished; returns why runs failed, by name."""
-        failures: dict[str, str] = {}
-        with suppress(OSError):
-            folder.write_failures(failures)
-        unfinished = folder.unfinished(study)
-        at_once = 1
-        if self.engine == "local":
-            at_once = self.at_once or self._measured(study, folder, len(unfinished))
-        statuses = run_statuses(folder, unfinished)
-        workers = self.cpus_per_run if self.engine == "ray" else 1
-        jobs = [
+    def _jobs(self, folder: StudyFolder, runs: Sequence[StudyRun]) -> list[Job]:
+        """What is to be done, in the order in which it is begun."""
+        statuses = run_statuses(folder, runs)
+        return [
             Job(
                 run.config,
                 folder.run_path(run),
                 folder.log_path(run),
-                workers,
+                self.cpus_per_run if self.engine == "ray" else 1,
                 self.lease_seconds,
                 self.accept_changes,
             )
             for run in longest_first(statuses, pace_of(folder, statuses))
         ]
+
+    def _run(
+        self, study: Study, folder: StudyFolder, jobs: Sequence[Job], at_once: int, stop: Stop
+    ) -> dict[str, str]:
+        """Do it; returns why runs failed, by name."""
+        failures: dict[str, str] = {}
 
         def failed(job: Job, reason: str) -> None:
             failures[job.out.name] = reason
@@ -151,7 +154,7 @@ class Run:
 
     def _measured(self, study: Study, folder: StudyFolder, unfinished: int) -> int:
         """Runs at a time that make this machine fastest."""
-        if unfinished < 2:
+        if unfinished < 2 or self.engine == "ray":
             return 1
         print("Measuring how many runs at a time are fastest here ...", flush=True)
         measured = runs_at_once([run.config for run in study.runs], folder.path / "at_once.json")

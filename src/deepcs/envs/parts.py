@@ -22,7 +22,7 @@ Info = dict[str, Any]
 Step = tuple[Any, SupportsFloat, bool, bool, Info]
 
 
-class Part(gymnasium.Env[Any, Any]):
+class StandIn(gymnasium.Env[Any, Any]):
     """One actor of a vector environment, as an environment that was stepped already."""
 
     def __init__(
@@ -65,7 +65,7 @@ class CuriousParts:
     ) -> None:
         """`spaces`: of one actor's observations and actions. `settings`: of CuriosityWrapper."""
         self._inner_batch = batch_space(spaces[0], count)
-        self._parts = [Part(envs, index, *spaces) for index in range(count)]
+        self._parts = [StandIn(envs, index, *spaces) for index in range(count)]
         self._curious = [CuriosityWrapper(part, locate=locate, **settings) for part in self._parts]
         self.observation_space = self._curious[0].observation_space
         """of one actor, with the plane"""

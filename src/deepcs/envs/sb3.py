@@ -45,7 +45,7 @@ def to_sb3(envs: VectorEnv[Any, Any, Any]) -> VectorVecEnv:
     try:
         from deepcs.envs.sb3_vec_env import VectorVecEnv
     except ModuleNotFoundError as error:
-        if error.name != "stable_baselines3":
+        if not (error.name or "").startswith("stable_baselines3"):
             raise
         raise ImportError(
             "to_sb3 needs Stable-Baselines3, which is not installed; pip install "

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import CuriosityGrid
+from deepcs.envs.roms import atari_game
 from deepcs.envs.seats import Env
 from deepcs.film.filmed import make_filmed
 from deepcs.film.mp4 import Mp4
@@ -132,7 +132,7 @@ def _written_beside(path: Path) -> Iterator[Path]:
 
 def make_world(agent: TrainedAgent) -> Env:
     """One actor as the agent knows it, that can be looked at; its grid starts empty."""
-    return make_filmed(agent.config.world, agent.config.actor_settings())
+    return agent.teach(make_filmed(agent.config.world, agent.config.actor_settings()))
 
 
 class Camera:
@@ -142,7 +142,7 @@ class Camera:
         """`info`: of the game's start."""
         config = agent.config
         self._env = env
-        self._game = find_game(config.world)
+        self._game = atari_game(config.world)
         self._explorer: Explorer | None = None
         if env.has_wrapper_attr("explorer"):
             self._explorer = env.get_wrapper_attr("explorer")

@@ -14,13 +14,24 @@ from deepcs.agents.replicas import check_memory
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
-from deepcs.curiosity.games import find_game
-from deepcs.curiosity.reward import Weight, check_weight, is_apart, kept_apart
+from deepcs.curiosity.novelty import Novelty
+from deepcs.curiosity.reward import Weight, check_run_weight, is_apart, kept_apart
 from deepcs.curiosity.tiles import check_whole_tile
 from deepcs.envs.make import check_not_ataris, is_curious, look_at, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
+from deepcs.envs.roms import atari_game
 from deepcs.runs.counts import Count, World
+from deepcs.runs.novel import (
+    DEFAULT,
+    batch_novelty,
+    check_graded,
+    check_located,
+    full_novelty,
+    novel_settings,
+    saved_novelty,
+    with_cells,
+)
 from deepcs.runs.precision import ASKED, choose_here
 from deepcs.runs.presets import check_preset, preset
 from deepcs.runs.treatment import OLD_NAMES, Treatment, treatment
@@ -52,7 +63,8 @@ class RunConfig:
     world: World
     """a game, a maze, or module:NAME of a game or module:factory of an environment of your own"""
     treatment: str = "deepcs"
-    """deepcs, plain, no-grid, no-intrinsic, never-reset or life-reset"""
+    """deepcs, plain, no-grid, no-intrinsic, never-reset, life-reset; counts, pseudo-counts, rnd,
+    counts+grid, hybrid, deepcs-pixels, deepcs-hash or fading"""
     protocol: str = "paper"
     """Atari games: paper, baselines or machado; elsewhere nothing but paper, without meaning"""
     steps: Count = PAPER_STEPS
@@ -62,7 +74,7 @@ class RunConfig:
     actors: int = 16
     """games played side by side (paper)"""
     weight: Weight | None = None
-    """β, the game reward's share; equal; or sum:c, R + cI unclipped; None: the world's own"""
+    """β, the game reward's share; 0.25:0.9, linear over the run; equal; sum:c; None: the world's"""
     tile: int | None = None
     """tile size in raw units; None: the game's own (paper)"""
     grid: Literal["plane", "stacked"] = "plane"
@@ -71,6 +83,8 @@ class RunConfig:
     """mazes: show the way to the nearest untouched tile, beside the picture"""
     graded: bool = False
     """intrinsic reward of 1/√n at a tile's n-th entry, instead of 1 at the first"""
+    novelty: Novelty = DEFAULT
+    """other answers than the treatment's to what is new, and the numbers of its parts"""
     max_frames: int | None = None
     """raw frames per game (Atari games); None: the protocol's"""
     agent: str = "a2c"
@@ -116,7 +130,7 @@ class RunConfig:
         """
         self.check()
         world = world_name(self.world)
-        known = find_game(world)
+        known = atari_game(world)
         settings = self._checked_learner()
         device = self._device()
         shards = self.shards or self._fitting_shards(settings, known is not None)
@@ -126,6 +140,7 @@ class RunConfig:
             treatment=treatment(self.treatment).name,
             weight=self._weight(settings, known.weight if known else maze_weight(world)),
             tile=self._first(self.tile, known and known.tile, 1 if world in MAZES else None),
+            novelty=saved_novelty(self.novelty, self.treatment_settings),
             max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
             learner=settings,
             shards=1 if device != "cpu" else min(shards, self.actors),
@@ -148,6 +163,8 @@ class RunConfig:
         if not self.is_atari:
             asked = {"protocol": self.protocol, "max_frames": self.max_frames, "grid": self.grid}
             check_not_ataris(self.world, asked)
+        novelty = with_cells(self.novelty, self.world, self.seed, self.actor_settings())
+        self = dataclasses.replace(self, novelty=novelty)
         facts = look_at(self.world, **self.actor_settings())
         weight = self._weight(self.learner, facts.weight)
         config = dataclasses.replace(self, weight=weight)
@@ -201,7 +218,7 @@ class RunConfig:
                 else f"Got weight {self.weight!r} for {self.agent} with one value, which needs a "
                 "mix of R and I; leave weight out, or choose two values."
             )
-        return self.weight if two else check_weight(self.weight)
+        return self.weight if two else check_run_weight(self.weight)
 
     @staticmethod
     def _first(*choices: Any) -> Any:
@@ -218,7 +235,7 @@ class RunConfig:
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"Got {name} {getattr(self, name)!r}; give a text.")
         if self.weight is not None and not is_apart(self.weight):
-            check_weight(self.weight)
+            check_run_weight(self.weight)
         if self.precision not in ASKED:
             raise ValueError(f"Got precision {self.precision!r}; choose {', '.join(ASKED)}.")
         if self.grid not in ("plane", "stacked"):
@@ -228,13 +245,26 @@ class RunConfig:
         if self.tile is not None:
             check_whole_tile(self.tile)
         protocol(self.protocol)
-        treatment(self.treatment)
         world = world_name(self.world)
+        self._check_novelty(world)
         if self.preset is not None:
-            kind = "games" if find_game(world) else "mazes" if world in MAZES else None
+            kind = "games" if atari_game(world) else "mazes" if world in MAZES else None
             check_preset(self.preset, self.agent, kind)
         if not is_path(self.agent):
             self._checked_learner()
+
+    def _check_novelty(self, world: str) -> None:
+        """Refuse choices that make no sense, or not in this world."""
+        wanted, full = self.treatment_settings, self.full_novelty
+        check_graded(self.graded, full, wanted)
+        game = None if is_path(world) else atari_game(world)
+        if game is not None:
+            check_located(game, full, wanted)
+
+    @property
+    def full_novelty(self) -> Novelty:
+        """The treatment's answers to what is new, and this run's own."""
+        return full_novelty(self.novelty, self.treatment_settings)
 
     def _checked_learner(self) -> Any:
         """The agent's settings, or their defaults."""
@@ -287,7 +317,7 @@ class RunConfig:
     @property
     def is_atari(self) -> bool:
         """Whether the world is an Atari game, of which alone there are protocols and frames."""
-        return find_game(self.world) is not None
+        return atari_game(self.world) is not None
 
     @property
     def agent_name(self) -> str:
@@ -303,11 +333,13 @@ class RunConfig:
 
     def actor_settings(self) -> dict[str, Any]:
         """What make_vec needs to make this run's actors."""
+        novelty = self.full_novelty
         settings: dict[str, Any] = {
             "grid": self.grid if self.treatment_settings.sees_grid else "none",
-            "lifetime": self.treatment_settings.lifetime,
+            "lifetime": "never" if novelty.lifetime == "fading" else novelty.lifetime,
             "tile": self.tile,
             "graded": self.graded,
+            **novel_settings(novelty),
         }
         if self.is_atari:
             settings |= {"protocol": self.protocol, "max_frames": self.max_frames}
@@ -338,6 +370,7 @@ class RunConfig:
             self.threads,
             self.device,
             self.precision,  # type: ignore[arg-type]  # auto is resolved before anything is built
+            batch_novelty(self.full_novelty),
         )
 
 
@@ -352,8 +385,11 @@ def has_two_values(learner: Any) -> bool:
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:
-    """The settings as JSON values."""
-    return dataclasses.asdict(config)
+    """The settings as JSON values; novelty only if it says more than the treatment's name."""
+    saved = dataclasses.asdict(config)
+    if config.novelty == DEFAULT:
+        del saved["novelty"]
+    return saved
 
 
 def from_json(saved: dict[str, Any]) -> RunConfig:
@@ -368,6 +404,8 @@ def from_json(saved: dict[str, Any]) -> RunConfig:
         saved["treatment"] = OLD_NAMES.get(saved["treatment"], saved["treatment"])
     if saved["learner"] is not None and not is_path(saved["agent"]):
         saved["learner"] = make_settings(saved["agent"], saved["learner"])
+    if "novelty" in saved:
+        saved["novelty"] = Novelty(**saved["novelty"])
     return RunConfig(**saved)
 
 

@@ -103,14 +103,17 @@ def train(
     begun = ADDED | folder.read_config(accept_changes=accept_changes).settings
     # What was not asked for stays as it was chosen where the run began.
     asked = json.loads(json.dumps(to_json(config)))
+    if "novelty" in asked:  # the picture of a cell was chosen where the run began
+        was = begun.get("novelty") or {}
+        asked["novelty"] = {n: was.get(n) if v is None else v for n, v in asked["novelty"].items()}
     kept = {"steps"} | ({"shards"} if chosen_shards == 0 else set())
     kept |= {"network"} if config.network == "auto" else set()
     kept |= {"weight"} if config.weight is None else set()
     kept |= {"precision"} if config.precision == "auto" else set()
     different = [
-        f"{name} {begun.get(name)!r}, not {asked[name]!r}"
-        for name in asked
-        if name not in kept and begun.get(name) != asked[name]
+        f"{name} {begun.get(name)!r}, not {asked.get(name)!r}"
+        for name in dict.fromkeys((*asked, *(["novelty"] if "novelty" in begun else [])))
+        if name not in kept and begun.get(name) != asked.get(name)
     ]
     if different:
         raise RunError(

@@ -13,11 +13,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from deepcs.agents.hashing import code_in
 from deepcs.agents.networks import as_tensors, plan_network
 from deepcs.agents.policy import DiscretePolicy, Policy
 from deepcs.envs.make import make_vec, spaces_of
 from deepcs.envs.pool import ActorPool
+from deepcs.envs.seats import Env
 from deepcs.runs.checkpoint import (
+    Checkpoint,
     CheckpointError,
     checkpoint_steps,
     load_checkpoint,
@@ -64,8 +67,16 @@ class Thoughts:
 class TrainedAgent:
     """A policy to call. One with memory remembers the games it plays: see `forget`."""
 
-    def __init__(self, config: RunConfig, step: int, weights: dict[str, np.ndarray]) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        step: int,
+        weights: dict[str, np.ndarray],
+        code: np.ndarray | None = None,
+    ) -> None:
+        """`code`: that of its cells, where that is learned."""
         self.config = config
+        self._code = code
         self.step = step
         """steps that it was trained for"""
         spaces = spaces_of(config.world, **config.actor_settings())
@@ -145,9 +156,18 @@ class TrainedAgent:
         wanted = {**self.config.actor_settings(), **settings}
         if wanted["lifetime"] == "never":
             wanted["lifetime"] = "game"
-        return make_vec(
+        envs = make_vec(
             self.config.world, num_envs=num_envs, seed=seed, workers=workers, mix=False, **wanted
         )
+        if self._code is not None:
+            envs.take_code(self._code)
+        return envs
+
+    def teach(self, env: Env) -> Env:
+        """A world made elsewhere, with the agent's code of cells, where that is learned."""
+        if self._code is not None:
+            env.get_wrapper_attr("take_code")(self._code)
+        return env
 
 
 def load_agent(
@@ -196,7 +216,14 @@ def load_agent(
             say(f"{sentence} Playing the one of step {newest.step:,} instead.")
         checkpoint = newest
     check_settings(folder, saved, saved.identity, checkpoint, accept_changes=False)
-    return TrainedAgent(config, checkpoint.step, checkpoint.weights)
+    return TrainedAgent(config, checkpoint.step, checkpoint.weights, saved_code(config, checkpoint))
+
+
+def saved_code(config: RunConfig, checkpoint: Checkpoint) -> np.ndarray | None:
+    """The code that cells are told by, where that is learned."""
+    bits = config.full_novelty.code_bits
+    parameters = checkpoint.learner.get("code.parameters")
+    return None if bits is None or parameters is None else code_in(parameters, bits)
 
 
 def load_packed(folder: Path, step: int) -> TrainedAgent:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from deepcs.curiosity.games import find_game
+from deepcs.envs.roms import atari_game
 from deepcs.runs.config import RunConfig
 from deepcs.runs.timed import TimedTraining
 from deepcs.studies.pace import Measured, read_measured
@@ -69,7 +69,7 @@ def runs_at_once(
 ) -> Measured:
     """What suits a study with these runs here; measured once, and kept in a file."""
     # The games are what takes long.
-    config = next((each for each in configs if find_game(each.world)), configs[0])
+    config = next((each for each in configs if atari_game(each.world)), configs[0])
     known = read_measured(cache)
     if known is not None and known.cores == cores():
         return known

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deepcs.curiosity.games import find_game
+from deepcs.envs.roms import atari_game
 from deepcs.runs.config import RunConfig
 from deepcs.studies.experiment import StudyError
 
@@ -72,12 +72,12 @@ class Pace:
         Like it are those of the same world and agent, then of the same world, then of the same
         agent in other games, or in other worlds that are no games.
         """
-        is_game = find_game(config.world) is not None
+        is_game = atari_game(config.world) is not None
 
         def likeness(other: RunConfig) -> int:
             if other.world == config.world:
                 return 3 if other.agent == config.agent else 2
-            alike = other.agent == config.agent and (find_game(other.world) is not None) == is_game
+            alike = other.agent == config.agent and (atari_game(other.world) is not None) == is_game
             return 1 if alike else 0
 
         speeds: dict[int, list[float]] = {}

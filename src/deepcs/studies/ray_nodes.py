@@ -126,7 +126,8 @@ def check_nodes(ray: Any, share: Share, folder: Path, stop: Stop) -> None:
 def _no_room(share: Share, resources: Sequence[dict[str, float]]) -> str:
     wanted = f"--cpus-per-run {share.cpus}"
     wanted += f" and --gpus-per-run {share.gpus:g}" if share.gpus else ""
-    has = "; ".join(f"{r.get('CPU', 0):g} CPUs, {r.get('GPU', 0):g} GPUs" for r in resources)
+    kinds = {f"{r.get('CPU', 0):g} CPUs, {r.get('GPU', 0):g} GPUs" for r in resources}
+    has = "; ".join(sorted(kinds))
     return (
         f"Got {wanted}, for which no node of the cluster has room (there are: {has}); give less, "
         "or add such a node first."

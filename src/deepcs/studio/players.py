@@ -13,10 +13,10 @@ import numpy as np
 from ale_py import Action
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import CuriosityGrid
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.mazes import MAZES
+from deepcs.envs.roms import atari_game
 from deepcs.envs.seats import Env
 from deepcs.film.filmed import FilmedActor, make_filmed
 from deepcs.film.overlay import tile_box
@@ -74,7 +74,7 @@ class Player(ABC):
         self.env = env
         self.world = world
         self.sees_grid = sees_grid
-        self.game = find_game(world)
+        self.game = atari_game(world)
         self.actions = action_names(env)
         self.explorer: Explorer | None = None
         if env.has_wrapper_attr("explorer"):
@@ -203,7 +203,7 @@ class AgentPlayer(Player):
 
     def __init__(self, agent: TrainedAgent) -> None:
         config = agent.config
-        env = make_filmed(config.world, config.actor_settings(), WatchedActor)
+        env = agent.teach(make_filmed(config.world, config.actor_settings(), WatchedActor))
         super().__init__(env, config.world, config.treatment_settings.sees_grid)
         self.agent = agent
         self.greedy = False

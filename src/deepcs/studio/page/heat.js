@@ -112,7 +112,7 @@ function sums(counts) {
 /** Pale to strong on a logarithmic scale; a tile never entered is left as the ground is. */
 function paint(canvas, entries, { rows, columns, y_up: up }, most) {
   const context = canvas.getContext("2d");
-  const style = getComputedStyle(canvas);
+  const style = getComputedStyle(document.documentElement);
   context.fillStyle = style.getPropertyValue("--ground-tile");
   context.fillRect(0, 0, canvas.width, canvas.height);
   for (let row = 0; row < rows; row += 1) {

@@ -62,7 +62,7 @@ export class PlayerCard {
     const policy = el(
       "div",
       { class: "wants" },
-      el("h3", { text: "policy: the share of each action, framed the one just taken" }),
+      el("h3", { text: "probability of each action; framed: the one just taken" }),
       el("ol", { class: "policy", "aria-label": "probability of each action" }, ...this.bars),
     );
     const person = told.trained === undefined;
