@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test test-all test-cluster test-browser lint install wheel clean
+.PHONY: demo test test-all test-cluster test-browser lint install wheel docs-results clean
 
 $(INSTALLED): pyproject.toml constraints.txt src/deepcs/_version.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -43,6 +43,10 @@ test-cluster: .venv/installed-cluster
 # Drives the chromium of the system, or that of $$CHROMIUM; none is downloaded.
 test-browser: .venv/installed-browser
 	$(BIN)/python -m pytest -m browser
+
+# Every table and figure of docs/results.md, from the logs in docs/data.
+docs-results: $(INSTALLED)
+	$(BIN)/python tools/docs_results.py
 
 wheel: $(INSTALLED)
 	rm -rf build dist  # what is left in build would go into the wheel

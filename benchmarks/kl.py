@@ -18,7 +18,7 @@ import tyro
 from deepcs.agents.acktr import ACKTRSettings
 from deepcs.agents.agent import Moment
 from deepcs.agents.kfac import trust_scale
-from deepcs.agents.network import planes_first
+from deepcs.agents.layers import planes_first
 from deepcs.agents.replicas import Replicas
 from deepcs.runs.config import RunConfig
 

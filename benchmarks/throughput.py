@@ -40,6 +40,7 @@ from pool import BareLoop, BareLoops
 
 GAME = "MontezumaRevenge"
 SAMPLE_MILLISECONDS = 200  # between two looks at the memory
+TRIAL_STEPS = 32  # of PPO's rollouts while its peer's best arrangement is looked for: a quarter
 PEERS = [(kind, threads) for kind in ("dummy", "subproc") for threads in (1, 2)]
 
 
@@ -52,7 +53,7 @@ class Settings:
     rounds: int = 5
     """rounds of each side"""
     seconds: float = 12.0
-    """length of one round, about"""
+    """length of one round, about; PPO's rounds are of whole updates, 1 is enough"""
 
 
 class OurTraining(TimedTraining):
@@ -77,9 +78,19 @@ class OurACKTR(TimedTraining):
 
 
 class PeerTraining:
-    """Stable-Baselines3 with its own Atari wrappers: A2C with its defaults, or PPO with ours."""
+    """Stable-Baselines3 with its own Atari wrappers: A2C with its defaults, or PPO with ours.
 
-    def __init__(self, memory: mmap.mmap, kind: str, threads: int, agent: str = "a2c") -> None:
+    `n_steps`: of PPO's rollouts, if not ours.
+    """
+
+    def __init__(
+        self,
+        memory: mmap.mmap,
+        kind: str,
+        threads: int,
+        agent: str = "a2c",
+        n_steps: int = PPOSettings.n_steps,
+    ) -> None:
         from stable_baselines3 import A2C, PPO
         from stable_baselines3.common.env_util import make_atari_env
         from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack
@@ -97,7 +108,7 @@ class PeerTraining:
             self.model = PPO(
                 "CnnPolicy",
                 stacked,
-                n_steps=ours.n_steps,
+                n_steps=n_steps,
                 batch_size=ours.minibatch,
                 n_epochs=ours.epochs,
                 device="cpu",
@@ -207,7 +218,8 @@ def best_peer(seconds: float, agent: str = "a2c") -> tuple[Side, str]:
     """Stable-Baselines3 in its best arrangement on this machine."""
     figures = {}
     for kind, threads in PEERS:
-        side = Side(f"SB3 {kind}, {threads} threads", PeerTraining, kind, threads, agent)
+        order = kind, threads, agent, TRIAL_STEPS
+        side = Side(f"SB3 {kind}, {threads} threads", PeerTraining, *order)
         figures[kind, threads] = side.rate(seconds)
         side.close()
     kind, threads = max(figures, key=lambda each: figures[each])
@@ -246,9 +258,9 @@ def compare_agents(settings: Settings) -> None:
 
 def compare_ppo(settings: Settings) -> None:
     """PPO against Stable-Baselines3's."""
-    peer, tried = best_peer(settings.seconds, "ppo")
+    peer, tried = best_peer(1.0, "ppo")
     ours = Side("deepcs", OurTraining, "ppo")
-    ours.rate(2.0)
+    ours.rate(1.0)
     rounds = [
         (ours.rate(settings.seconds), peer.rate(settings.seconds)) for _ in range(settings.rounds)
     ]

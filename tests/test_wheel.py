@@ -49,6 +49,7 @@ def clean() -> dict[str, str]:
 def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path) -> None:
     source = ROOT / "src"
     files = {path for path in source.glob("deepcs/**/*") if path.is_file()}
+    files.add(source / "deepcs_command.py")
     expected = {path.relative_to(source).as_posix() for path in files if path.suffix != ".pyc"}
     with zipfile.ZipFile(wheel) as opened:
         held = {name for name in opened.namelist() if ".dist-info/" not in name}
@@ -60,7 +61,7 @@ def test_the_wheel_says_the_packages_version_and_installs_its_command(wheel: Pat
     assert wheel.name == f"deepcs-{__version__}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as opened:
         commands = opened.read(f"deepcs-{__version__}.dist-info/entry_points.txt").decode()
-    assert "deepcs = deepcs.cli.main:main" in commands
+    assert "deepcs = deepcs_command:main" in commands
 
 
 @pytest.mark.long

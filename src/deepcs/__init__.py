@@ -18,8 +18,11 @@ from deepcs.curiosity.tiles import Bounds, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
 if TYPE_CHECKING:
+    from deepcs.envs.arrays import ArrayObservation
     from deepcs.envs.layout import ChannelsFirst
     from deepcs.envs.make import make_vec
+    from deepcs.envs.sb3 import to_sb3
+    from deepcs.envs.vector import CuriosityVectorWrapper
     from deepcs.envs.wrapper import CuriosityWrapper
     from deepcs.runs.config import RunConfig
     from deepcs.runs.evaluate import evaluate
@@ -28,9 +31,11 @@ if TYPE_CHECKING:
     from deepcs.runs.trained import load_agent
 
 __all__ = [
+    "ArrayObservation",
     "Bounds",
     "ChannelsFirst",
     "CuriosityGrid",
+    "CuriosityVectorWrapper",
     "CuriosityWrapper",
     "Game",
     "Position",
@@ -46,6 +51,7 @@ __all__ = [
     "make_vec",
     "register_game",
     "resume",
+    "to_sb3",
     "train",
 ]
 
@@ -57,13 +63,16 @@ for _maze in ("KeyHallway", "CrossMaze"):
 # Loaded when first used: the grid waits for nothing heavy, worker processes load no torch.
 _LATER = {
     "make_vec": "deepcs.envs.make",
+    "ArrayObservation": "deepcs.envs.arrays",
     "ChannelsFirst": "deepcs.envs.layout",
+    "CuriosityVectorWrapper": "deepcs.envs.vector",
     "CuriosityWrapper": "deepcs.envs.wrapper",
     "RunConfig": "deepcs.runs.config",
     "evaluate": "deepcs.runs.evaluate",
     "load_agent": "deepcs.runs.trained",
     "load_run": "deepcs.runs.load",
     "resume": "deepcs.runs.train",
+    "to_sb3": "deepcs.envs.sb3",
     "train": "deepcs.runs.train",
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from deepcs.agents.a2c import A2C
 from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
 from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.rollout import Rollout
@@ -175,3 +176,17 @@ class OutOfStep(Reinforce):
 
 def not_a_module(observation_space: Any, action_space: Any) -> str:
     return "no module"
+
+
+class Told(A2C):
+    """A2C that logs the share of the run that is done, and what a β of that share pays."""
+
+    name = "told"
+    columns = ("progress", "difference")
+
+    def update(self, rollout: Rollout, moment: Moment) -> Exchange:
+        yield from super().update(rollout, moment)
+        share = moment.progress
+        paid = share * np.clip(rollout.game_rewards, -1, 1) + (1 - share) * rollout.intrinsic
+        difference = yield float(np.abs(paid - rollout.rewards.numpy()).max())
+        return {"progress": share, "difference": difference}

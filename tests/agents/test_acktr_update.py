@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from deepcs.agents.acktr import ACKTRSettings, FisherNoise
 from deepcs.agents.agent import Moment
-from deepcs.agents.network import planes_first
+from deepcs.agents.layers import planes_first
 from deepcs.agents.replicas import Replicas
 from deepcs.agents.rollout import Actors, Rollout
 from deepcs.runs.config import RunConfig

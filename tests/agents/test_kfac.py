@@ -20,7 +20,7 @@ from deepcs.agents.kfac import (
     statistics_numbers,
     trust_scale,
 )
-from deepcs.agents.network import Layer, planes_first
+from deepcs.agents.layers import Layer, planes_first
 from deepcs.agents.plan import Conv, Linear
 
 DAMPING = 0.01

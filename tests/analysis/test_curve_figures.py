@@ -12,9 +12,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from scipy import stats
 
-from deepcs.analysis.curve_figures import curve_figures, draw_curves, spans
+from deepcs.analysis.curve_figures import curve_figures, draw_curves
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results
+from deepcs.analysis.significance_bars import spans
 from deepcs.analysis.statistics import holm
 from deepcs.analysis.style import look, save_figure
 from deepcs.analysis.sweep_figures import sweep_figures

@@ -13,7 +13,7 @@ from generated import write_run as write
 from deepcs.analysis.groups import collect, common_grid, named, total_visits
 from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
-from deepcs.runs.load import count_room_orders, load_run, read_curve
+from deepcs.runs.load import load_run, read_curve, summarise_games
 from deepcs.runs.logs import VisitLog
 
 PAIR = experiment("Freeway", ["deepcs", "plain"], 3)
@@ -94,5 +94,7 @@ def test_reading_a_part_of_the_logs_gives_what_reading_them_all_gives(tmp_path: 
     assert curve.keys() == logs.curve.keys()
     for name, column in curve.items():
         np.testing.assert_array_equal(column, logs.curve[name])
-    assert count_room_orders(tmp_path / "run") == Counter(logs.game_rooms)
+    summary = summarise_games(tmp_path / "run", logs.config.world)
+    assert summary.room_orders == Counter(logs.game_rooms)
+    assert summary.milestones == logs.milestones
     assert logs.game_rooms[4] == ((1,), (0,), (4,))

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from rliable import library, metrics
+from rliable import metrics
 from scipy import stats
 
 from deepcs.analysis.statistics import (
     align,
     bands,
-    bootstrap_interval,
     compare,
     holm,
     interquartile_mean,
@@ -300,66 +299,3 @@ def test_interquartile_mean_equals_rliables(scores: np.ndarray) -> None:
     assert float(interquartile_mean(scores, axis=None)) == metrics.aggregate_iqm(scores)
     alone = [metrics.aggregate_iqm(scores[:, [game]]) for game in range(3)]
     np.testing.assert_allclose(interquartile_mean(scores), alone, atol=1e-9)
-
-
-def overall(scores: np.ndarray) -> np.ndarray:
-    return interquartile_mean(scores, axis=None)
-
-
-class SameDraws(library.StratifiedBootstrap):  # type: ignore[misc]
-    """rliable's bootstrap with our random numbers."""
-
-    rng = np.random.default_rng(0)
-
-    def update_indices(self) -> tuple[np.ndarray, ...]:
-        drawn = self.rng.integers(self._args_shape[0], size=self._args_shape)
-        return (drawn, *self._strata_indices)
-
-
-SCORES = np.random.default_rng(1).normal(loc=[0.2, 0.5, 0.8], scale=0.3, size=(8, 3))
-
-
-def test_the_interval_equals_rliables_given_the_same_draws() -> None:
-    SameDraws.rng = np.random.default_rng(7)
-    theirs = SameDraws(SCORES).conf_int(
-        lambda drawn: np.array([metrics.aggregate_iqm(drawn)]), reps=300, method="percentile"
-    )
-    ours = bootstrap_interval(SCORES, overall, seed=7, resamples=300)
-    np.testing.assert_allclose(ours, theirs[:, 0])
-
-
-def test_the_interval_is_near_rliables_with_its_own_draws() -> None:
-    np.random.seed(0)  # rliable's own random_state has no effect
-    _, intervals = library.get_interval_estimates(
-        {"ours": SCORES}, lambda drawn: np.array([metrics.aggregate_iqm(drawn)]), reps=1000
-    )
-    low, high = bootstrap_interval(SCORES, overall, seed=0, resamples=1000)
-    # Either end differs by 2 to 4 % of the width from one pair of seeds to the next.
-    np.testing.assert_allclose((low, high), intervals["ours"][:, 0], atol=0.15 * (high - low))
-
-
-def test_a_game_keeps_its_scores_when_runs_are_drawn() -> None:
-    scores = np.array([[0.0, 100.0], [1.0, 100.0], [2.0, 100.0]])
-
-    def second_game(drawn: np.ndarray) -> float:
-        return float(drawn[:, 1].mean())
-
-    assert bootstrap_interval(scores, second_game, seed=0, resamples=50) == (100.0, 100.0)
-
-
-def test_the_interval_of_one_game_is_the_seeds_alone_and_widens_with_the_level() -> None:
-    column = SCORES[:, 1]
-    narrow, again, other = (
-        bootstrap_interval(column, np.mean, seed=seed, resamples=200, level=0.5)
-        for seed in (3, 3, 4)
-    )
-    assert narrow == again != other
-    wide = bootstrap_interval(column, np.mean, seed=3, resamples=200, level=0.99)
-    assert column.min() < wide[0] < narrow[0] < narrow[1] < wide[1] < column.max()
-
-
-def test_an_interval_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^Got values of shape \(0,\); give \(runs,\)"):
-        bootstrap_interval(np.empty(0), np.mean, seed=0)
-    with pytest.raises(ValueError, match=r"^Got 2000 resamples and level 95; "):
-        bootstrap_interval(np.ones(3), np.mean, seed=0, level=95)

@@ -61,6 +61,7 @@ def test_standing_off_the_board_pays_nothing_and_keeps_the_room() -> None:
         "room": (1,),
         "tiles": 2,
         "rooms": 1,
+        "cell": 0,
     }
 
 

@@ -1,8 +1,4 @@
 import json
-import os
-import re
-import subprocess
-import sys
 from operator import itemgetter
 from pathlib import Path
 
@@ -217,20 +213,6 @@ def test_ppo_learns_from_a_wrapped_game():
     assert any(
         not torch.equal(*pair) for pair in zip(before, model.policy.parameters(), strict=True)
     )
-
-
-@pytest.mark.long
-def test_the_example_trains_ppo_to_the_end():
-    example = Path(__file__).parents[2] / "examples" / "ppo_with_curiosity.py"
-    assert len(example.read_text().splitlines()) <= 30
-    done = subprocess.run(
-        [sys.executable, example, "MontezumaRevenge", "4096"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    assert re.search(r"MontezumaRevenge, [1-9]\d* games, mean of .* tiles [1-9]", done.stdout)
 
 
 @pytest.mark.parametrize(

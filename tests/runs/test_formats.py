@@ -17,9 +17,9 @@ from deepcs.runs.evaluate import evaluate
 from deepcs.runs.folder import RunFolder, digest_of
 from deepcs.runs.load import load_run, read_curve
 from deepcs.runs.progress import Silence
-from deepcs.runs.sources import source_digest
 from deepcs.runs.train import resume, train
 from deepcs.runs.trained import load_agent
+from deepcs.runs.versions import source_digest
 
 HALLWAY = RunConfig("KeyHallway", steps=400, actors=4, log_every=200)
 OLD_STUDY = Path(__file__).parents[1] / "data" / "study-0.1"

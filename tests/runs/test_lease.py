@@ -63,6 +63,36 @@ def test_an_overdue_lease_is_taken_over_and_its_former_owner_told(tmp_path: Path
     assert holder(tmp_path) is not None
 
 
+def test_an_owner_of_another_machine_that_is_silent_is_replaced_though_its_clock_was_ahead(
+    tmp_path: Path,
+) -> None:
+    former = Lease(tmp_path, Terms(seconds=0.5))
+    owner = former.staging / "owner.json"
+    owner.write_text(owner.read_text().replace('"machine": "', '"machine": "another '))
+    tomorrow = time.time() + 86_400
+    os.utime(owner, (tomorrow, tomorrow))
+    with pytest.raises(LeaseHeldError):
+        Lease(tmp_path, Terms())
+    assert Lease(tmp_path, Terms(patience=5.0)).staging == tmp_path / "lease" / "2"
+    assert former.lost
+
+
+def test_a_process_whose_name_is_no_text_can_hold_a_lease(tmp_path: Path) -> None:
+    code = "import sys, time; from deepcs.runs.lease import *; from pathlib import Path\n"
+    code += (
+        "Path('/proc/self/comm').write_bytes(b'\\xff) \\xfe'); Lease(Path(sys.argv[1]), Terms())\n"
+    )
+    code += "print(flush=True); time.sleep(60)"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert holder(tmp_path) is not None
+        process.kill()
+    assert holder(tmp_path) is None
+
+
 def test_a_renewed_lease_is_kept(tmp_path: Path) -> None:
     lease = Lease(tmp_path, Terms(seconds=1.0))
     end = time.monotonic() + 1.5

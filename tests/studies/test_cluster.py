@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from ray_cluster import epochs, is_run, node_processes
 from study_process import StudyProcess, run_study
 from trainee import assert_same_run
 
@@ -54,17 +55,6 @@ def cluster() -> Iterator[cluster_utils.Cluster]:
     nodes.shutdown()
 
 
-def node_processes(node: object) -> list[psutil.Process]:
-    """A node's raylet and everything below it: its workers and the runs they started."""
-    (raylet,) = node.all_processes["raylet"]  # type: ignore[attr-defined]
-    parent = psutil.Process(raylet.process.pid)
-    return [parent, *parent.children(recursive=True)]
-
-
-def is_run(process: psutil.Process) -> bool:
-    return "deepcs.studies.job" in process.cmdline()
-
-
 @pytest.mark.parametrize("writer", ["dies with its node", "sleeps, then wakes"])
 def test_a_lost_node_loses_nothing_and_no_byte_differs_from_the_local_engine(
     writer: str, cluster: cluster_utils.Cluster, local: Path, tmp_path: Path
@@ -106,8 +96,3 @@ def test_a_lost_node_loses_nothing_and_no_byte_differs_from_the_local_engine(
     assert epochs(out / "runs" / name) == ["2"]
     for each in load_study(file).runs:
         assert_same_run(local / "runs" / each.name, out / "runs" / each.name)
-
-
-def epochs(run: Path) -> list[str]:
-    """Which leases there are on a run."""
-    return sorted(path.name for path in (run / "lease").glob("[0-9]*"))

@@ -44,7 +44,7 @@ def test_a_run_has_curves_settings_and_milestones(server: Address) -> None:
     assert len(run["curve"]["entropy"]) == 4
     assert run["settings"]["actors"] == "2"
     assert run["settings"]["learner.gamma"] == "0.99"
-    assert run["milestones"] == [{"label": "first point", "step": None}]
+    assert run["milestones"] == [{"label": "first solved game", "step": None}]
 
 
 def test_visits_are_told_by_room_and_time(server: Address, folder: Path) -> None:

@@ -29,8 +29,10 @@ from deepcs.agents.kfac import (
     statistics_numbers,
     trust_scale,
 )
-from deepcs.agents.network import Network, layers_of
+from deepcs.agents.layers import layers_of
+from deepcs.agents.network import Network
 from deepcs.agents.networks import NetworkPlan
+from deepcs.agents.policy import DiscretePolicy
 from deepcs.agents.rollout import Rollout
 
 LARGE = 1_024  # rows of a factor, above which decompositions and rotations take long
@@ -137,6 +139,7 @@ class ACKTR(Agent):
 
     name = "acktr"
     Settings = ACKTRSettings
+    takes_half_precision = False  # its statistics are sums of many small squares
     columns = (
         *("entropy", "policy_loss", "value_loss", "gradient_norm"),
         *("explained_variance", "approximate_kl"),
@@ -150,6 +153,11 @@ class ACKTR(Agent):
             raise ValueError(
                 f"Got network {network.name!r} for acktr, which needs the layers of the built-in "
                 "one; choose the network fast, or another agent, such as a2c."
+            )
+        if not isinstance(network.policy, DiscretePolicy):
+            raise ValueError(
+                f"Got actions {network.spaces.action} for acktr, which learns Discrete ones only; "
+                "choose another agent, such as a2c or ppo."
             )
         layers = layers_of(network.shape, network.actions)
         curvature = shards * statistics_numbers(layers) + bases_numbers(layers)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 import torch
 from torch import Tensor
 
@@ -27,7 +25,7 @@ class Adam:
     ) -> None:
         self.parameters, self.mean, self.mean_square = parameters, mean, mean_square
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
-        self._root = torch.empty_like(parameters)
+        self._number = torch.zeros((), device=parameters.device)
 
     def step(
         self,
@@ -37,10 +35,26 @@ class Adam:
         scale: float = 1.0,
         part: slice = slice(None),
     ) -> None:
-        """Step `number`, from 1 up, of a part of the parameters by that part of scale·gradient."""
-        g, m, v, root = (x[part] for x in (gradient, self.mean, self.mean_square, self._root))
-        m.mul_(self.beta1).add_(g, alpha=(1 - self.beta1) * scale)
-        v.mul_(self.beta2).addcmul_(g, g, value=(1 - self.beta2) * scale * scale)
-        torch.sqrt(v, out=root).div_(sqrt(1 - self.beta2**number)).add_(self.epsilon)
-        rate = learning_rate / (1 - self.beta1**number)
-        self.parameters[part].addcdiv_(m, root, value=-rate)
+        """Step `number`, from 1 up, of a part of the parameters by that part of scale·gradient.
+
+        The gradient is scaled in place.
+        """
+        p, g, m, v = (x[part] for x in (self.parameters, gradient, self.mean, self.mean_square))
+        if scale != 1:
+            g.mul_(scale)
+        # What torch.optim.Adam(fused=True) calls: one pass over the vectors.
+        torch._fused_adam_(
+            [p],
+            [g],
+            [m],
+            [v],
+            [],
+            [self._number.fill_(number)],
+            lr=learning_rate,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            weight_decay=0.0,
+            eps=self.epsilon,
+            amsgrad=False,
+            maximize=False,
+        )

@@ -40,7 +40,7 @@ import torch
 from torch import Tensor
 
 from deepcs.agents.networks import ActorCritic, NetworkPlan
-from deepcs.agents.noise import ActionNoise, sample
+from deepcs.agents.noise import ActionNoise
 from deepcs.agents.rollout import Rollout
 
 Exchange = Generator[Any, Any, dict[str, float]]
@@ -92,6 +92,8 @@ class Moment:
     learning_rate: float
     logged: bool
     """a row of curve.csv ends with it: columns that cost time may be left out elsewhere"""
+    progress: float = 0.0
+    """share of the run's steps that are done, from 0 to 1: what schedules go by"""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ class Agent:
     """the dataclass of its settings; see AgentSettings"""
     columns: ClassVar[tuple[str, ...]]
     """of curve.csv, each the mean over the updates since the last row"""
+    takes_half_precision: ClassVar[bool] = True
+    """learns as well from a gradient whose products are rounded to bfloat16"""
 
     @classmethod
     def check_division(cls, settings: Any, actors: int, shards: int) -> None:
@@ -154,15 +158,31 @@ class Agent:
         self.settings = settings
         self.shard = shard
         self.network = shard.network
-        self._noise = ActionNoise(shard.seed)
+        self.policy = shard.network.policy
+        """how actions follow from the network's outputs"""
+        self._noise = ActionNoise(shard.seed, self.policy.noise_shape)
 
     def act(self, moment: Moment, t: int, observations: Any) -> np.ndarray:
-        """Actions (N,) for step t of the rollout, given this shard's observations.
+        """Actions (N, …) for step t of the rollout, given this shard's observations.
 
         Drawn from the policy by noise that depends on seed, step and actor and on nothing else.
         """
-        logits, _ = self.network.forward(t, observations)
-        return sample(logits, self._noise(moment.update * self.settings.n_steps + t, self.actors))
+        outputs, _ = self.network.forward(t, observations)
+        return self.draw(outputs, moment, t)
+
+    def draw(self, outputs: Tensor, moment: Moment, t: int) -> np.ndarray:
+        """Actions (N, …) for step t of the rollout, given the network's outputs."""
+        step = moment.update * self.settings.n_steps + t
+        return self.policy.sample(outputs, self._noise(step, self.actors))
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """What this shard's agent carries to its next update beside the vectors; saved."""
+        return {}
+
+    def recall(self, arrays: dict[str, np.ndarray], *, games_go_on: bool) -> None:
+        """Carry what `remembered` gave. games_go_on: the actors are where they were then; else
+        they begin new games.
+        """
 
     def update(self, rollout: Rollout, moment: Moment) -> Exchange:
         """Learn from this shard's part of a rollout, in step with the other shards."""

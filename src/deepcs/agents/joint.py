@@ -1,4 +1,4 @@
-"""The built-in network for observations of several arrays: images and vectors joined."""
+"""The built-in network for observations of several arrays and for Box actions, by autograd."""
 
 from __future__ import annotations
 
@@ -10,38 +10,42 @@ import torch
 from torch import Tensor, nn
 
 from deepcs.agents.plan import Conv, layers_for
+from deepcs.agents.policy import GaussianPolicy, policy_for
 
 HIDDEN = 64  # as in the networks for vectors and for mazes
+WHOLE = ""  # the name of observations that are one array
 
 
 class JointNetwork(nn.Module):
     """Each image through the convolutions of the built-in network, then all through two layers.
 
-    Observations: a dict of (B, channels, height, width) and (B, features).
+    Observations: (B, channels, height, width) is an image, and any other shape a vector; or a dict
+    of them. The log standard deviations of Box actions are the same for all observations, 0 at
+    first (as in Stable-Baselines3 and CleanRL).
     """
 
     def __init__(self, observation_space: Any, action_space: Any, values: int = 1) -> None:
         super().__init__()
-        spaces = cast(gymnasium.spaces.Dict, observation_space).spaces
+        whole = not isinstance(observation_space, gymnasium.spaces.Dict)
+        spaces = {WHOLE: observation_space} if whole else observation_space.spaces
         self.trunks = nn.ModuleDict()
         features = 0
         for name, space in spaces.items():
             shape = space.shape or ()
             if len(shape) == 3:
-                self.trunks[name] = trunk = convolutions(shape)
-                features += prod(trunk(torch.zeros(1, *shape)).shape)
-            elif len(shape) == 1:
-                features += shape[0]
-            else:
-                raise ValueError(
-                    f"Got observation {name!r} of shape {shape}; the network takes images "
-                    "(channels, height, width) and vectors (features,)."
-                )
+                self.trunks[trunk_name(name)] = trunk = convolutions(shape)
+                shape = trunk(torch.zeros(1, *shape)).shape
+            features += prod(shape)
         self.hidden = nn.Sequential(
             nn.Linear(features, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU()
         )
-        actions = int(cast(gymnasium.spaces.Discrete, action_space).n)
-        self.policy = nn.Linear(HIDDEN, actions)
+        policy = policy_for(action_space)
+        self.log_std: nn.Parameter | None = None
+        outputs = policy.outputs
+        if isinstance(policy, GaussianPolicy):
+            outputs = policy.dimensions
+            self.log_std = nn.Parameter(torch.zeros(outputs))
+        self.policy = nn.Linear(HIDDEN, outputs)
         self.value = nn.Linear(HIDDEN, values)
         for layer in self.modules():
             if isinstance(layer, (nn.Linear, nn.Conv2d)):
@@ -49,13 +53,23 @@ class JointNetwork(nn.Module):
                 nn.init.orthogonal_(layer.weight, gain)
                 nn.init.zeros_(cast(Tensor, layer.bias))
 
-    def forward(self, observations: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def forward(self, observations: Tensor | dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        given = observations if isinstance(observations, dict) else {WHOLE: observations}
         parts = [
-            self.trunks[name](part) if name in self.trunks else part
-            for name, part in observations.items()
+            self.trunks[trunk_name(name)](part) if part.dim() == 4 else part
+            for name, part in given.items()
         ]
-        hidden = self.hidden(torch.cat([part.flatten(1) for part in parts], 1))
-        return self.policy(hidden), self.value(hidden)
+        hidden = self.hidden(torch.cat([part.reshape(len(part), -1) for part in parts], 1))
+        outputs = self.policy(hidden)
+        if self.log_std is not None:
+            outputs = torch.cat((outputs, self.log_std.expand_as(outputs)), 1)
+        return outputs, self.value(hidden)
+
+
+def trunk_name(name: str) -> str:
+    """What PyTorch lets an image's layers be called."""
+    plain = name.replace(".", "/")
+    return f"{plain}_" if not plain or hasattr(nn.ModuleDict, plain) else plain
 
 
 def convolutions(shape: tuple[int, ...]) -> nn.Sequential:

@@ -21,7 +21,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from deepcs.agents.network import Layer
+from deepcs.agents.layers import Layer
 from deepcs.agents.plan import Conv
 
 NEGLIGIBLE = 1e-6  # eigenvalues up to this count as 0 (Baselines)

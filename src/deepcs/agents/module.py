@@ -5,8 +5,9 @@ with
 
     forward(observations) -> logits (B, actions), values (B,)
 
-or, for a learner with several values, values (B, number of values); a function with a parameter
-`values` is told that number. A network with memory is a module with an attribute `memory_size` and
+where actions that are not Discrete have other outputs in place of logits (policy.py). For a learner
+with several values, values are (B, number of values); a function with a parameter `values` is told
+that number. A network with memory is a module with an attribute `memory_size` and
 
     forward(observations, memory) -> logits, values, memory
 
@@ -24,6 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepcs.agents.policy import policy_for
 from deepcs.envs.seats import Spaces
 
 Maker = Callable[..., nn.Module]
@@ -47,6 +49,7 @@ class ModuleNetwork:
     ) -> None:
         """`name`: for messages. `envs`: actors. The vectors may lie in shared memory."""
         self._name, self._make, self._spaces, self._value_count = name, make, spaces, values
+        self.policy = policy_for(spaces.action)
         self.module = make_checked(name, make, spaces, values).to(device)
         count = count_parameters(self.module)
         self.parameters = torch.zeros(count, device=device) if parameters is None else parameters
@@ -141,7 +144,7 @@ class ModuleNetwork:
             logits, values = self.module(seen)
         else:
             logits, values, memory = self.module(seen, memory)
-        batch, actions = len(logits), int(self._spaces.action.n)  # type: ignore[attr-defined]
+        batch, actions = len(logits), self.policy.outputs
         count = self._value_count
         if logits.shape != (batch, actions) or (
             values.shape != (batch, count) and (count > 1 or values.shape != (batch,))

@@ -1,8 +1,9 @@
 """What a network is to a learner, and how one is chosen by name.
 
 `fast` (network.py) is the default: the layers of the paper with a backward pass written by hand,
-for observations that are one array. `joint` (joint.py) is for observations of several arrays, by
-autograd. Any other is a function of the user's own, given as `module:function` (module.py).
+for observations that are one array. `joint` (joint.py) is for observations of several arrays and
+for Box actions, by autograd. Any other is a function of the user's own, given as `module:function`
+(module.py).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from torch import Tensor
 from deepcs.agents.joint import JointNetwork
 from deepcs.agents.module import ModuleNetwork, count_parameters, make_checked
 from deepcs.agents.network import Network
-from deepcs.agents.plan import layers_for, parameter_count, plan_layers
+from deepcs.agents.plan import Precision, layers_for, parameter_count, plan_layers
+from deepcs.agents.policy import GaussianPolicy, Policy, policy_for
 from deepcs.envs.seats import Spaces
 from deepcs.system.importing import is_path, load_object
 
@@ -33,10 +35,14 @@ COPIES = 3  # of what is seen and what the layers give, gradients included: 2.5 
 class ActorCritic(Protocol):
     """Policy logits and value of each observation, and the gradient of a whole rollout.
 
+    Logits are the outputs for the policy: where actions are not Discrete, what policy.py says.
+
     T is the number of steps of a rollout, N of the actors; samples stand in the order t·N + n.
     Where a network has several values, arrays of them have one more axis, the last.
     """
 
+    policy: Policy
+    """what its outputs mean"""
     parameters: Tensor
     """all weights, one flat vector"""
     gradient: Tensor
@@ -99,8 +105,13 @@ class NetworkPlan:
         return self.spaces.observation.shape or ()
 
     @property
+    def policy(self) -> Policy:
+        return policy_for(self.spaces.action)
+
+    @property
     def actions(self) -> int:
-        return action_count(self.spaces)
+        """Outputs for the policy: logits of the actions, or what other actions need."""
+        return self.policy.outputs
 
     def build(
         self,
@@ -110,8 +121,12 @@ class NetworkPlan:
         parameters: Tensor | None = None,
         gradient: Tensor | None = None,
         device: torch.device | str = "cpu",
+        precision: Precision = "float32",
     ) -> ActorCritic:
-        """A network for rollouts of so many steps of so many actors; its vectors may be shared."""
+        """A network for rollouts of so many steps of so many actors; its vectors may be shared.
+
+        precision: other than float32 for `fast` only.
+        """
         given: dict[str, Any] = {
             "envs": envs,
             "values": self.values,
@@ -120,24 +135,27 @@ class NetworkPlan:
             "device": device,
         }
         if self.is_fast:
-            return Network(self.shape, self.actions, steps=steps, **given)
+            own: dict[str, Any] = {"policy": self.policy, "precision": precision}
+            return Network(self.shape, self.actions, steps=steps, **own, **given)
         return ModuleNetwork(self.name, _maker(self.name), self.spaces, **given)
 
 
 def plan_network(name: str, spaces: Spaces, values: int = 1) -> NetworkPlan:
     """The network of that name for a world, or a ValueError; `auto`: fast where that fits."""
-    observation, actions = spaces.observation, action_count(spaces)
-    one_array = isinstance(observation, gymnasium.spaces.Box)
+    observation, policy = spaces.observation, policy_for(spaces.action)
+    continuous = isinstance(policy, GaussianPolicy)
     if name == "auto":
-        name = "fast" if one_array else "joint"
+        fits = isinstance(observation, gymnasium.spaces.Box) and len(observation.shape) in (1, 3)
+        name = "fast" if fits and not continuous else "joint"
     if name == "fast":
-        if not isinstance(observation, gymnasium.spaces.Box):
+        if not isinstance(observation, gymnasium.spaces.Box) or continuous:
             raise ValueError(
-                f"Got network 'fast' for observations {observation}; it takes one array: choose "
-                "joint, or give module:function of a network of your own."
+                f"Got network 'fast' for observations {observation} and actions {spaces.action}; "
+                "it takes one array and has no Box actions: choose joint, or give module:function "
+                "of a network of your own."
             )
         layers_for(observation.shape)
-        size = parameter_count(observation.shape, actions, values)
+        size = parameter_count(observation.shape, policy.outputs, values)
         return NetworkPlan(name, spaces, size, values)
     if name not in NETWORKS and not is_path(name):
         raise ValueError(
@@ -171,13 +189,6 @@ def _maker(name: str) -> Callable[..., torch.nn.Module]:
         name, "module:function of a function that returns a torch.nn.Module"
     )
     return maker
-
-
-def action_count(spaces: Spaces) -> int:
-    """Number of actions; refuses what is not Discrete."""
-    if not isinstance(spaces.action, gymnasium.spaces.Discrete):
-        raise ValueError(f"Got actions {spaces.action}; training needs Discrete actions.")
-    return int(spaces.action.n)
 
 
 def as_tensors(observations: Any) -> Observations:

@@ -8,8 +8,11 @@ its columns in the order (height, width, channels).
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 Shape = tuple[int, ...]
+Precision = Literal["float32", "bfloat16"]
+"""In which layers multiply."""
 
 
 @dataclass(frozen=True)

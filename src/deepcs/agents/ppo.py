@@ -11,7 +11,7 @@ own, the advantages are added with weights (Burda et al. 2019). K is how many va
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, Literal
@@ -25,10 +25,18 @@ from deepcs.agents.adam import Adam
 from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
 from deepcs.agents.checks import check_numbers
 from deepcs.agents.gae import gae, normalised
+from deepcs.agents.imitation import (
+    COLUMNS,
+    SelfImitation,
+    check_imitation,
+    check_room,
+    samples_of,
+)
 from deepcs.agents.networks import NetworkPlan
-from deepcs.agents.noise import sample
+from deepcs.agents.policy import Categorical, Distribution
 from deepcs.agents.rollout import Rollout
 from deepcs.agents.samples import SeenObservations, Shuffle
+from deepcs.system.schedule import Scheduled, number_at
 
 OF_VALUES = {
     "one": {"gamma": 0.99},
@@ -62,8 +70,8 @@ class PPOSettings:
     """λ of the advantages: 0 trusts the next value, 1 the rewards alone (Schulman et al.)"""
     normalise: bool = True
     """advantages less their mean, over their standard deviation in the rollout of all actors"""
-    entropy: float = 0.01
-    """weight of the policy's entropy, in nats, in the loss (Schulman et al.)"""
+    entropy: Scheduled = 0.01
+    """weight of the policy's entropy, in nats, in the loss (Schulman et al.); 0.01:0.001 changes"""
     value: float = 0.5
     """weight of each value's half squared error in the loss (Baselines)"""
     max_gradient_norm: float = 0.5
@@ -84,19 +92,26 @@ class PPOSettings:
     """two values: discount per step of I; None: 0.99 (Burda et al.)"""
     weight_game: float | None = None
     """two values: of R's advantage in the sum; None: 2 (Burda et al.)"""
-    weight_intrinsic: float | None = None
-    """two values: of I's advantage in the sum; None: 1 (Burda et al.)"""
+    weight_intrinsic: Scheduled | None = None
+    """two values: of I's advantage in the sum; None: 1 (Burda et al.); 1:0.1 changes"""
+
+    imitation: int = 0
+    """minibatches of self-imitation per update, of the best episodes so far (Oh et al.)"""
+    imitation_samples: int | None = None
+    """with imitation: steps of these that are remembered; None: 16,384"""
 
     def check(self) -> None:
         check_numbers(
             "ppo",
             self,
-            whole=("n_steps", "epochs", "minibatch"),
+            whole=("n_steps", "epochs", "minibatch", "imitation_samples"),
             shares=("adam_beta1", "adam_beta2"),
             portions=("gae_lambda",),
             least={"clip": 1e-6, "adam_epsilon": 1e-12},  # less: no step, or of any length
             unbounded=("max_gradient_norm",),
+            scheduled=("entropy", "weight_intrinsic"),
         )
+        check_imitation("ppo", self)
         if self.values not in OF_VALUES:
             raise ValueError(f"Got ppo.values {self.values!r}; choose two or one.")
         if not isinstance(self.normalise, bool):
@@ -113,7 +128,15 @@ class PPOSettings:
         """With numbers for all that has an effect."""
         defaults = OF_VALUES[self.values].items()
         open_ones: Any = {name: number for name, number in defaults if getattr(self, name) is None}
-        return replace(self, **open_ones)
+        return replace(self, imitation_samples=samples_of(self), **open_ones)
+
+    def at(self, progress: float) -> PPOSettings:
+        """As they are after a share of the run's steps, all of them numbers."""
+        used = self.resolved()
+        entropy, weight = number_at(used.entropy, progress), used.weight_intrinsic
+        if weight is not None:
+            weight = number_at(weight, progress)
+        return replace(used, entropy=entropy, weight_intrinsic=weight)
 
     def of_streams(self, streams: int) -> tuple[list[float], list[float]]:
         """Discounts and weights of the rewards that the learner gets.
@@ -133,7 +156,7 @@ class Samples:
     """What is learned from, of B samples."""
 
     actions: Tensor
-    """int64 (B,)"""
+    """(B, …)"""
     log_policy: Tensor
     """(B,): log π(a) when the action was taken"""
     advantages: Tensor
@@ -159,10 +182,12 @@ class PPO(Agent):
         *("entropy", "policy_loss", "value_loss", "intrinsic_value_loss", "gradient_norm"),
         *("explained_variance", "intrinsic_explained_variance"),
         *("approximate_kl", "clip_fraction"),
+        *COLUMNS,
     )
 
     @classmethod
     def check_division(cls, settings: PPOSettings, actors: int, shards: int) -> None:
+        check_room("ppo", settings, actors)
         batch, minibatch = actors * settings.n_steps, settings.minibatch
         if batch % minibatch or minibatch % shards or actors % shards:
             raise ValueError(
@@ -188,6 +213,8 @@ class PPO(Agent):
         super().__init__(settings, shard)
         samples = settings.n_steps * len(shard.actors)
         self._batch = shard.batch(settings.n_steps)
+        self._now: PPOSettings = settings.at(0.0)
+        """as they are in the update under way"""
         self._seen = SeenObservations(settings.n_steps)
         self._shuffle = Shuffle(shard.seed, shard.index, samples)
         self._outputs: list[tuple[Tensor, Tensor]] = []
@@ -200,16 +227,21 @@ class PPO(Agent):
             beta2=settings.adam_beta2,
             epsilon=settings.adam_epsilon,
         )
+        self._imitation: SelfImitation | None = None
+        if settings.imitation:
+            discounts, _ = settings.of_streams(1)
+            self._imitation = SelfImitation(self, self._seen, discounts[0])
 
     def act(self, moment: Moment, t: int, observations: Any) -> np.ndarray:
         if t == 0:
             self._outputs = []
         logits, values = self.network.evaluate(self._seen.write(t, observations))
         self._outputs.append((logits, values.reshape(len(logits), -1)))
-        return sample(logits, self._noise(moment.update * self.settings.n_steps + t, self.actors))
+        return self.draw(logits, moment, t)
 
     def update(self, rollout: Rollout, moment: Moment) -> Exchange:
-        settings, minibatch = self.settings, self.settings.minibatch
+        self._now = settings = self.settings.at(moment.progress)
+        minibatch = settings.minibatch
         samples, explained = yield from self.estimate(rollout)
         step = moment.update * settings.epochs * (self._batch // minibatch)
         sums: Any = 0.0
@@ -225,12 +257,29 @@ class PPO(Agent):
                 sums, norms = sums + losses, norms + sqrt(squared)
                 yield  # all weights are new
         count = settings.epochs * (self._batch // minibatch)
-        return {"gradient_norm": norms / count, **explained, **loss_columns(sums / count)}
+        columns = {"gradient_norm": norms / count, **explained, **loss_columns(sums / count)}
+        if self._imitation is not None:
+
+            def descend(squared: float) -> None:
+                scale = clip_scale(squared, settings.max_gradient_norm)
+                # Which step of Adam's it is stays: how many were imitation's is not remembered.
+                self._adam.step(step, self.gradient, moment.learning_rate, scale, self.shard.part)
+
+            self._imitation.remember(rollout)
+            columns |= yield from self._imitation.learn(moment, descend)
+        return columns
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        return {} if self._imitation is None else self._imitation.memory.to_arrays()
+
+    def recall(self, arrays: dict[str, np.ndarray], *, games_go_on: bool) -> None:
+        if self._imitation is not None:
+            self._imitation.memory.from_arrays(arrays, games_go_on=games_go_on)
 
     def estimate(self, rollout: Rollout) -> Generator[Any, Any, tuple[Samples, dict[str, float]]]:
         """This shard's samples, and how well the values explained all shards' returns."""
         logits, values = map(torch.stack, zip(*self._outputs, strict=True))
-        discounts, weights = map(values.new_tensor, self.settings.of_streams(values.shape[2]))
+        discounts, weights = map(values.new_tensor, self._now.of_streams(values.shape[2]))
         cut = cut_values(rollout, self.network)
         apart = gae(
             rollout.rewards.view_as(values),
@@ -247,10 +296,10 @@ class PPO(Agent):
         sums = yield torch.stack((numbers, numbers * numbers)).sum(1).cpu().numpy()
         if self.settings.normalise:
             advantages = normalised(advantages, sums[:, 0], self._batch)
-        log_policy = torch.log_softmax(logits, 2).gather(2, rollout.actions[..., None])
+        actions = rollout.actions.flatten(0, 1)
         samples = Samples(
-            rollout.actions.flatten(),
-            log_policy.flatten(),
+            actions,
+            self.policy.of(logits.flatten(0, 1)).log_policy(actions).flatten(),
             advantages.flatten(),
             returns.flatten(0, 1),
         )
@@ -261,40 +310,48 @@ class PPO(Agent):
         network = self.network
         network.forward(0, self._seen.take(chosen))
         d_logits, d_values, losses = loss_gradients(
-            network.logits, network.values, samples, self.settings, self.settings.minibatch
+            network.logits,
+            network.values,
+            samples,
+            self._now,
+            self._now.minibatch,
+            self.policy.of,
         )
         network.backward(d_logits, d_values)
         return losses
 
 
 def loss_gradients(
-    logits: Tensor, values: Tensor, samples: Samples, settings: PPOSettings, batch_total: int
+    logits: Tensor,
+    values: Tensor,
+    samples: Samples,
+    settings: PPOSettings,
+    batch_total: int,
+    policy_of: Callable[[Tensor], Distribution] = Categorical,
 ) -> tuple[Tensor, Tensor, np.ndarray]:
-    """The loss's gradient for `logits` (B, A) and `values` (B,) or (B, K).
+    """The loss's gradient for `logits` (B, A), the policy's outputs, and `values` (B,) or (B, K).
 
     Means are over `batch_total` samples: a shard that holds B of them gets its part of the sum.
-    Last, float64 (4 + K,): the means of -min(r·A, clip(r)·A), of the policy's entropy, of
-    r - 1 - log r (an estimate of the KL divergence), of r clipped or not, and of each (V - R)²/2.
+    policy_of: what the outputs mean. Last, float64 (4 + K,): the means of -min(r·A, clip(r)·A), of
+    the policy's entropy, of r - 1 - log r (an estimate of the KL divergence), of r clipped or not,
+    and of each (V - R)²/2.
     """
-    log_policy = torch.log_softmax(logits, 1)
-    policy = log_policy.exp()
-    information = policy * log_policy
-    entropy = -information.sum(1, keepdim=True)
-    chosen, advantages = samples.actions[:, None], samples.advantages[:, None]
-    log_ratio = log_policy.gather(1, chosen) - samples.log_policy[:, None]
+    bonus = float(settings.entropy)  # a number here, not a schedule
+    policy = policy_of(logits)
+    advantages = samples.advantages[:, None]
+    log_ratio = policy.log_policy(samples.actions) - samples.log_policy[:, None]
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
     gains, clipped_gains = ratio * advantages, clipped * advantages
-    # d(-r·A) = r·A·(π - onehot(a)), but 0 where the clipped one is less; d(-H) = π·(log π + H)
+    # d(-r·A) = -r·A·d(log π(a)), but 0 where the clipped one is less
     pulls = torch.where(clipped_gains < gains, 0.0, gains)
-    d_logits = settings.entropy * information + policy * (pulls + settings.entropy * entropy)
-    d_logits.scatter_add_(1, chosen, -pulls).div_(batch_total)
+    d_logits = policy.gradient(samples.actions, pulls, bonus).div_(batch_total)
     errors = values.reshape(len(values), -1) - samples.returns
     d_values = (errors * (settings.value / batch_total)).view_as(values)
     terms = torch.cat(
         (
             -torch.minimum(gains, clipped_gains),
-            entropy,
+            policy.entropy,
             ratio - 1 - log_ratio,
             (clipped != ratio).to(ratio.dtype),
             errors * errors / 2,

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from deepcs.agents.across import BatchNovelty
 from deepcs.agents.agent import Moment
 from deepcs.agents.networks import ActorCritic, NetworkPlan, plan_network, sample_bytes
 from deepcs.agents.rollout import FinishedGame
@@ -24,7 +25,7 @@ from deepcs.agents.shards import Part, ShardGroup, edges, size_in_bytes, vector_
 from deepcs.agents.training import Training
 from deepcs.curiosity.hiding import Seen
 from deepcs.curiosity.tiles import Tile
-from deepcs.envs.make import spaces_of
+from deepcs.envs.make import look_at
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
 from deepcs.system.process import Process, cores, shared_memory
@@ -76,8 +77,10 @@ class Replicas:
     def __init__(self, training: Training, workers: int | None = None) -> None:
         check_workers(workers)
         self.training = training
-        spaces = spaces_of(training.world, **training.actor_settings)
-        plan = plan_network(training.network, spaces, training.rules.streams)
+        facts = look_at(training.world, **training.actor_settings)
+        self.unseen = facts.unseen
+        """parts of the observations that the network is not shown"""
+        plan = plan_network(training.network, facts.spaces, training.rules.streams)
         check_memory(training, plan)
         self._layout = vector_layout(training, plan)
         workers = workers or min(training.shards, cores())
@@ -117,12 +120,12 @@ class Replicas:
         self.network.initialise(self.training.seed)
         for name, vector in self._saved_vectors().items():
             vector.fill_(self._layout[name].start)
+        if self._novelty is not None:
+            self._novelty.initialise()
 
     def update(self, moment: Moment) -> Outcome:
         """Play a rollout with every actor and learn from it."""
-        begun = [answer for group in self._each("begin", moment) for answer in group]
-        games = [game for games, _ in begun for game in games]
-        parts: list[Part] = [part for _, part in begun]
+        parts: list[Part] = [part for group in self._each("begin", moment) for part in group]
         while not any(part.done for part in parts):
             total = add_up([part.value for part in parts])
             parts = [part for group in self._each("go_on", total) for part in group]
@@ -132,21 +135,34 @@ class Replicas:
                 "while others yielded; what an update yields may depend on what all shards know "
                 "alike only."
             )
+        games = [game for part in parts for game in part.value[0]]
         games.sort(key=lambda game: (game.t, game.actor))
-        return Outcome(games, parts[0].value)
+        return Outcome(games, parts[0].value[1])
 
     def weights(self) -> Arrays:
         """The network's weights by name."""
         return _arrays(self.network.named(self.network.parameters))
 
     def vectors(self) -> Arrays:
-        """The agent's vectors that are saved, by name."""
-        return _arrays(self._saved_vectors())
+        """The agent's vectors that are saved, what else its shards remember, and the state of its
+        bonuses, by name.
+        """
+        arrays = _arrays(self._saved_vectors())
+        for remembered in self._each("remembered"):
+            arrays |= remembered
+        return arrays if self._novelty is None else arrays | self._novelty.state()
 
-    def load(self, weights: Arrays, vectors: Arrays) -> None:
-        """Take over saved weights and vectors."""
+    @property
+    def _novelty(self) -> BatchNovelty | None:
+        """Of the first shard; the others' state is the same."""
+        return self._own.shards[0].novelty
+
+    def load(self, weights: Arrays, vectors: Arrays, *, games_go_on: bool = True) -> None:
+        """Take over saved weights and vectors. games_go_on: the actors will be restored too."""
         _copy(weights, self.network.named(self.network.parameters))
         _copy(vectors, self._saved_vectors())
+        self._each("recall", vectors, games_go_on)
+        self._each("load_novelty", vectors)
 
     def _saved_vectors(self) -> dict[str, torch.Tensor]:
         by_name = self._own.vectors.by_name

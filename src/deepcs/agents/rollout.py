@@ -7,7 +7,7 @@ has a value for each.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,23 @@ import torch
 from torch import Tensor
 
 from deepcs.agents.networks import ActorCritic, Observations, as_tensors
+from deepcs.agents.policy import policy_for
+from deepcs.agents.visited import Visited
 from deepcs.curiosity.hiding import MixWatch
-from deepcs.curiosity.reward import Weight, clips_apart, is_apart, mix_rewards, separate_rewards
+from deepcs.curiosity.reward import (
+    Weight,
+    clips_apart,
+    is_apart,
+    mix_rewards,
+    separate_rewards,
+    weight_at,
+)
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.seats import GameRecord
 from deepcs.system.snapshot import Snapshot
 
 Act = Callable[[int, Any], np.ndarray]
-"""(step t of the rollout, observations) -> actions (N,)"""
+"""(step t of the rollout, observations) -> actions (N, …)"""
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,7 @@ class Rollout:
     """T steps of N actors; arrays are (T, N)."""
 
     actions: Tensor
-    """int64"""
+    """int64; or (T, N, …), where actions are not Discrete: see policy.py"""
     rewards: Tensor
     """float32: R and I mixed, as the learner is to be paid; or (T, N, 2): R, clipped, and I"""
     game_rewards: np.ndarray
@@ -73,7 +82,8 @@ class RewardRules:
     """How rewards become returns."""
 
     weight: Weight
-    """of the mix; or that they stay apart, where the learner has a value for each"""
+    """of the mix, which may change over the run; or that they stay apart, where the learner has a
+    value for each"""
     paid: bool
     """the learner gets the intrinsic reward"""
     life_ends_return: bool
@@ -96,23 +106,32 @@ class Actors:
         """`pool`: with copy=False. `first`: the first actor's number, out of all."""
         self.pool = pool
         self._first, self._rules, self._device = first, rules, device
+        self._policy = policy_for(pool.single_action_space)
         shape = n_steps, pool.num_envs
-        self._actions = np.zeros(shape, np.int64)
+        self._actions = np.zeros((*shape, *self._policy.action_shape), self._policy.dtype)
         self._game_rewards = np.zeros(shape)
         self._intrinsic = np.zeros(shape)
         self._ends = np.zeros(shape, np.bool_)
-        self.watch = MixWatch(rules.weight, paid=rules.paid)
+        self._cells = np.zeros(shape, np.int64)
+        self._frames: np.ndarray | None = None
+        self._earned = np.zeros(pool.num_envs)  # I of the games under way, where it is paid late
+        self._progress = 0.0
+        self.watch = MixWatch(weight_at(rules.weight, 0.0), paid=rules.paid)
         self._see(pool.reset()[0])
 
-    def play(self, act: Act, network: ActorCritic) -> Rollout:
-        """Play T steps; the network forgets the games that end."""
+    def play(self, act: Act, network: ActorCritic, progress: float = 0.0) -> Rollout:
+        """Play T steps; the network forgets the games that end. progress: as in Moment."""
         rules = self._rules
         games: list[FinishedGame] = []
         cuts: list[Cut] = []
         for t, actions in enumerate(self._actions):
             actions[:] = act(t, self.seen())
-            _, rewards, terminated, truncated, infos = self.pool.step(actions)
+            sent = self._policy.sent(actions)
+            _, rewards, terminated, truncated, infos = self.pool.step(sent)
             self._game_rewards[t], self._intrinsic[t] = rewards, infos["intrinsic"]
+            self._cells[t] = infos["cell"]
+            if "frame" in infos:
+                self._keep_frames(t, infos["frame"])
             np.logical_or(terminated, truncated, out=self._ends[t])
             if "game" in infos:
                 for seat in map(int, np.flatnonzero(infos["_game"])):
@@ -123,15 +142,10 @@ class Actors:
                 network.forget(self._on_device(self._ends[t].copy()))
             if rules.life_ends_return:
                 self._ends[t] |= infos["life_lost"]
-        both = self._game_rewards, self._intrinsic
-        if is_apart(rules.weight):
-            paid = separate_rewards(*both, clip=clips_apart(rules.weight), paid=rules.paid)
-        else:
-            paid = mix_rewards(*both, rules.weight, paid=rules.paid)
-            self.watch.look(*both, paid)
+        self._progress = progress
         return Rollout(
             self._on_device(self._actions),
-            self._on_device(paid.astype(np.float32)),
+            self._rewards(self._intrinsic),
             self._game_rewards,
             self._intrinsic,
             self._on_device(self._ends),
@@ -139,6 +153,39 @@ class Actors:
             self.seen(),
             games,
         )
+
+    def _rewards(self, intrinsic: np.ndarray) -> Tensor:
+        """What the learner is paid, of R and this I."""
+        rules, both = self._rules, (self._game_rewards, intrinsic)
+        if is_apart(rules.weight):
+            paid = separate_rewards(*both, clip=clips_apart(rules.weight), paid=rules.paid)
+        else:
+            paid = mix_rewards(*both, weight_at(rules.weight, self._progress), paid=rules.paid)
+            self.watch.look(*both, paid)
+        return self._on_device(paid.astype(np.float32))
+
+    def _keep_frames(self, t: int, frames: np.ndarray) -> None:
+        if self._frames is None:
+            self._frames = np.zeros((len(self._actions), *frames.shape), frames.dtype)
+        self._frames[t] = frames
+
+    @property
+    def visited(self) -> Visited:
+        """Where the actors were in the rollout just played."""
+        return Visited(self._cells, self._frames)
+
+    def repaid(self, rollout: Rollout, intrinsic: np.ndarray) -> Rollout:
+        """The rollout with another I, (T, N), also in the records of its finished games."""
+        ended = {(game.t, game.actor - self._first): game for game in rollout.games}
+        games = []
+        for t, paid in enumerate(intrinsic):
+            self._earned += paid
+            for seat in (seat for when, seat in ended if when == t):
+                game = ended[t, seat]
+                record = replace(game.record, intrinsic=float(self._earned[seat]))
+                games.append(replace(game, record=record))
+                self._earned[seat] = 0.0
+        return replace(rollout, rewards=self._rewards(intrinsic), intrinsic=intrinsic, games=games)
 
     def seen(self) -> Observations:
         """What the actors see now, (N, …); every step of theirs overwrites it."""
@@ -155,7 +202,11 @@ class Actors:
 
     def snapshot(self) -> list[Snapshot]:
         seats: list[Snapshot] = self.pool.snapshot()["seats"]
-        return seats
+        return [
+            {**seat, "earned": earned}
+            for seat, earned in zip(seats, self._earned.tolist(), strict=True)
+        ]
 
     def restore(self, seats: list[Snapshot]) -> None:
         self._see(self.pool.restore({"kind": "pool", "seats": seats}))
+        self._earned[:] = [seat.get("earned", 0.0) for seat in seats]

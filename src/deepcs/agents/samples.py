@@ -5,12 +5,15 @@ Of T steps of N actors, sample t·N + n is what actor n saw in step t.
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.random import Generator, Philox
 from torch import Tensor
 
-from deepcs.agents.network import planes_first
+from deepcs.agents.layers import planes_first
 from deepcs.agents.networks import Observations
 
 SHUFFLE_NOISE = 2  # Philox's second key: the actions' noise has 0, the Fisher matrix's 1
@@ -44,6 +47,24 @@ class SeenObservations:
         taken = {
             name: planes_first(part.index_select(0, samples)) for name, part in self._parts.items()
         }
+        return taken.get(WHOLE, taken)
+
+    def pack(self, sample: int) -> bytes:
+        """One sample's, compressed; pictures plane by plane, which are alike."""
+        parts = (planes_first(part[sample][None]) for part in self._parts.values())
+        content = b"".join(part.contiguous().cpu().numpy().tobytes() for part in parts)
+        return zlib.compress(content, 1)
+
+    def unpack(self, packed: Sequence[bytes]) -> Observations:
+        """Those of packed samples (B, …), of which the kind must have been written before."""
+        contents = [zlib.decompress(each) for each in packed]
+        taken, start = {}, 0
+        for name, part in self._parts.items():
+            like = planes_first(part[:1])
+            size = like.numel() * like.element_size()
+            rows = bytearray().join(each[start : start + size] for each in contents)
+            values = torch.frombuffer(rows, dtype=like.dtype).view(-1, *like.shape[1:])
+            taken[name], start = values.to(part.device), start + size
         return taken.get(WHOLE, taken)
 
     def _room(self, part: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import mmap
 from collections import Counter
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,9 @@ import torch
 from torch import Tensor
 from torch.utils import deterministic
 
-from deepcs.agents.agent import Exchange, Moment, Shard, Vector
+from deepcs.agents.across import BatchNovelty, novelty_vectors
+from deepcs.agents.agent import Moment, Shard, Vector
+from deepcs.agents.bonus import Arrays, Batch
 from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.rollout import Actors, FinishedGame
 from deepcs.agents.training import Training
@@ -25,6 +28,7 @@ from deepcs.curiosity.tiles import Tile
 from deepcs.envs.make import make_vec
 from deepcs.system.snapshot import Snapshot
 
+Learning = Generator[Any, Any, tuple[list[FinishedGame], dict[str, float]]]
 ALIGNMENT = 16  # numbers: vectors begin at multiples of 64 bytes
 
 
@@ -47,6 +51,10 @@ class SharedVectors:
         self.gradients = [self.by_name[gradient_name(k)] for k in range(training.shards)]
 
 
+def of_shard(name: str, shard: int) -> str:
+    return f"{name} {shard}"
+
+
 def gradient_name(shard: int) -> str:
     return f"gradient {shard}"
 
@@ -55,7 +63,8 @@ def vector_layout(training: Training, plan: NetworkPlan) -> dict[str, Vector]:
     """All shared vectors, in order: weights, a gradient per shard, then the agent's own."""
     own = training.agent_type.vectors(training.settings, plan, training.shards)
     gradients = {gradient_name(k): Vector(plan.size, saved=False) for k in range(training.shards)}
-    return {"parameters": Vector(plan.size, saved=False), **gradients, **own}
+    novel = novelty_vectors(training.novelty, plan.spaces.frame, training.shards)
+    return {"parameters": Vector(plan.size, saved=False), **gradients, **own, **novel}
 
 
 def padded(count: int) -> int:
@@ -78,7 +87,7 @@ class Part:
     """What a shard says at one moment of an update."""
 
     value: Any
-    """to be added up with the other shards'; once done: what it logs"""
+    """to be added up with the other shards'; once done: finished games, and what it logs"""
     done: bool = False
 
 
@@ -114,6 +123,7 @@ class LiveShard:
             parameters=vectors.parameters,
             gradient=vectors.gradients[index],
             device=training.device,
+            precision=training.precision,
         )
         part = edges(plan.size, training.shards, ALIGNMENT)[index]
         shard = Shard(
@@ -130,14 +140,36 @@ class LiveShard:
         self.agent = agent(training.settings, shard)
         self.actors = Actors(pool, numbers.start, n_steps, training.rules, training.device)
         self.numbers = numbers
-        self._update: Exchange | None = None
+        self.novelty: BatchNovelty | None = None
+        if training.novelty is not None:
+            batch = Batch(
+                index,
+                training.shards,
+                numbers,
+                training.actors,
+                training.seed,
+                plan.spaces.frame,
+                vectors.by_name,
+            )
+            self.novelty = BatchNovelty(training.novelty, batch)
+        self._update: Learning | None = None
 
-    def begin(self, moment: Moment) -> tuple[list[FinishedGame], Part]:
-        """Play a rollout and begin the update; the games that ended, and its first part."""
+    def begin(self, moment: Moment) -> Part:
+        """Play a rollout and begin the update; its first part."""
+        self._update = self._learn(moment)
+        return self.go_on(None)
+
+    def _learn(self, moment: Moment) -> Learning:
+        """Play, be paid, learn; returns the games that ended, and what is logged."""
         act = functools.partial(self.agent.act, moment)
-        rollout = self.actors.play(act, self.network)
-        self._update = self.agent.update(rollout, moment)
-        return rollout.games, self.go_on(None)
+        rollout = self.actors.play(act, self.network, moment.progress)
+        if self.novelty is not None:
+            intrinsic, code = yield from self.novelty.pay(self.actors.visited, rollout.intrinsic)
+            rollout = self.actors.repaid(rollout, intrinsic)
+            if code is not None:
+                self.actors.pool.take_code(code)
+        columns = yield from self.agent.update(rollout, moment)
+        return rollout.games, columns
 
     def go_on(self, total: Any) -> Part:
         """Go on with the update, given the sum of all shards' parts."""
@@ -184,7 +216,7 @@ class ShardGroup:
         self.vectors = SharedVectors(training, plan, memory)
         self.shards = [LiveShard(training, plan, i, self.vectors, pool_workers) for i in indices]
 
-    def begin(self, moment: Moment) -> list[tuple[list[FinishedGame], Part]]:
+    def begin(self, moment: Moment) -> list[Part]:
         return [shard.begin(moment) for shard in self.shards]
 
     def go_on(self, total: Any) -> list[Part]:
@@ -196,6 +228,26 @@ class ShardGroup:
     def restore(self, seats: list[Snapshot]) -> None:
         for shard in self.shards:
             shard.restore(seats)
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Of all agents, by the name that each gives it and its shard's number."""
+        return {
+            of_shard(name, shard.agent.shard.index): array
+            for shard in self.shards
+            for name, array in shard.agent.remembered().items()
+        }
+
+    def recall(self, arrays: dict[str, np.ndarray], games_go_on: bool) -> None:
+        for shard in self.shards:
+            index = shard.agent.shard.index
+            names = shard.agent.remembered()
+            own = {name: arrays[of_shard(name, index)] for name in names}
+            shard.agent.recall(own, games_go_on=games_go_on)
+
+    def load_novelty(self, state: Arrays) -> None:
+        for shard in self.shards:
+            if shard.novelty is not None:
+                shard.novelty.load(state)
 
     def take_visits(self) -> Counter[Tile]:
         return sum((shard.actors.pool.take_visits() for shard in self.shards), Counter())

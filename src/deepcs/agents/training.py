@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepcs.agents.agent import Agent
+from deepcs.agents.plan import Precision
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
+from deepcs.curiosity.novelty import Novelty
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,10 @@ class Training:
     threads: int = 1
     """torch threads per process"""
     device: str = "cpu"
+    precision: Precision = "float32"
+    """in which the network multiplies"""
+    novelty: Novelty | None = None
+    """what of it needs the whole batch; None: nothing"""
 
     @property
     def agent_type(self) -> type[Agent]:

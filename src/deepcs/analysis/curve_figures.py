@@ -4,6 +4,7 @@ difference is significant."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +12,7 @@ from matplotlib.lines import Line2D
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, common_grid, named
+from deepcs.analysis.legibility import bend_axis, explain, hidden_words
 from deepcs.analysis.paper_figures import (
     FIRST_ROOM,
     OURS,
@@ -28,10 +30,9 @@ from deepcs.analysis.reference_lines import (
 )
 from deepcs.analysis.scores import FIRST_ROOM as FIRST_ROOM_POINTS
 from deepcs.analysis.scores import reached
+from deepcs.analysis.significance_bars import BARS, READING_BARS, draw_bars
 from deepcs.analysis.statistics import Bands, Comparison, bands, compare
 from deepcs.analysis.style import (
-    FAINT,
-    PALE,
     Look,
     agent_name,
     file_name,
@@ -44,15 +45,10 @@ from deepcs.analysis.style import (
 )
 from deepcs.analysis.tables import Cell, Column, Table, probability_text, words
 
-ALPHA = 0.05
-LIGHT = 0.35  # opacity of a bar that the correction takes away
+MARKS, MARK = 7, 4.5  # along a line, and their size in points
 MEASURES = {"score": "Game score", "intrinsic": "Intrinsic reward"}
 LINES = "Lines are medians over runs, shaded areas quartiles, dotted lines minima and maxima."
-BARS = (
-    "Bars beneath: where a two-tailed Mann–Whitney U test gives p < 0.05 at that step after "
-    "correction over all steps, by the largest difference anywhere when runs change sides (dark), "
-    "or only before it (light)."
-)
+READING = "Line: median over runs. Area: quartiles. Dotted: lowest and highest run."
 Pair = tuple[Group, Group | None]
 """ours, and what it is compared with, if anything"""
 
@@ -136,11 +132,15 @@ def _first_room_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
         lead = (
             f"Only runs whose curve reaches {FIRST_ROOM_POINTS} points at some time, which takes "
             f"leaving the first room: {', '.join(told)}. Treatments that are not paid are shown "
-            "whole."
+            "whole, and not tested: chosen runs against all runs would be no test."
         )
         title = "Montezuma's Revenge: runs that leave the first room"
         name = f"{file_name(groups[0].world)}-first-room"
-        pairs: list[Pair] = [(ours[0], other) for other in others]
+        pairs: list[Pair] = [  # runs that were chosen are not tested against runs that were not
+            (ours[0], other) if other.config.treatment_settings.paid else (other, None)
+            for other in others
+        ]
+        pairs.insert(0, (ours[0], None))
         yield draw_curves(name, title, pairs, lead, after(FIRST_ROOM))
 
 
@@ -155,8 +155,8 @@ def draw_curves(
     groups = list(dict.fromkeys(group for pair in pairs for group in pair if group is not None))
     compared = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
     grid = common_grid(groups)
-    bar_height = 0.2 * len(compared)
-    figure = new_figure(2.95 + bar_height + 0.18 * (len(groups) > 4))
+    bar_height = 0.24 * len(compared)
+    figure = new_figure(3.35 + bar_height + 0.18 * (len(groups) > 4))
     legend_above(figure, [handle(group) for group in groups], spaced(groups[0].world))
     panels = figure.subplots(
         *(1 + bool(compared), 2),
@@ -166,18 +166,24 @@ def draw_curves(
     )
     curves: list[list[Cell]] = []
     tests: list[list[Cell]] = []
+    notes: list[str] = []
     for panel, (measure, heading) in enumerate(MEASURES.items()):
         above = panels[0][panel]
         above.set_title(heading)
         above.set_xlim(0, grid[-1])
         above.grid(axis="y")
         values = {group: group.aligned(measure, grid) for group in groups}
+        drawn: dict[str, Bands] = {}
         for group in reversed(groups):  # the first lies on top
             band = bands(values[group])
             draw_bands(above, grid, band, group.look)
             curves += _curve_rows(heading, group, grid, band)
+            drawn[group.label] = band
         shorten_ticks(above)
         from_zero(above)
+        medians = {group.label: drawn[group.label].median for group in groups}
+        told = [*filter(None, (bend_axis(above, [*drawn.values()]), hidden_words(medians)))]
+        notes += [f"{heading}: {'; '.join(told)}."] if told else []
         if measure == "score":
             label_above(above, draw_lines(above, paper_references(groups)))
         comparisons = [compare(values[ours], values[theirs]) for ours, theirs in compared]
@@ -190,14 +196,25 @@ def draw_curves(
     if compared:
         columns = words("measure"), words("ours"), words("theirs"), STEP, N, Column("m")
         data.append(Table(f"{name}-significance", title, (*columns, *P_COLUMNS), tests))
-    parts = lead, _counts(groups), LINES, paper_words(groups), BARS if compared else ""
+    explain(figure, _reading(compared, notes))
+    parts = (lead, _counts(groups), LINES, *notes, paper_words(groups), BARS if compared else "")
     return Drawing(name, title, " ".join(filter(None, parts)), figure, tuple(data), paper)
+
+
+def _reading(compared: Sequence[tuple[Group, Group]], notes: Sequence[str]) -> str:
+    """What stands beneath a figure."""
+    bars = ""
+    if compared:
+        first = {ours.label for ours, _ in compared}
+        bars = READING_BARS.format(ours=first.pop() if len(first) == 1 else "the first")
+    return READING + bars + "".join(f"\n{note}" for note in notes)
 
 
 def handle(group: Group) -> Line2D:
     """The group's entry in a legend, with its n."""
     look = group.look
-    return Line2D([], [], color=look.colour, linestyle=look.line, label=named(group))
+    style: dict[str, Any] = {"color": look.colour, "linestyle": look.line, "marker": look.marker}
+    return Line2D([], [], markersize=MARK, label=named(group), **style)
 
 
 def draw_bands(axes: Axes, grid: np.ndarray, band: Bands, look: Look) -> None:
@@ -205,48 +222,14 @@ def draw_bands(axes: Axes, grid: np.ndarray, band: Bands, look: Look) -> None:
     axes.fill_between(grid, band.low, band.high, color=look.colour, alpha=0.18, linewidth=0)
     for extreme in (band.least, band.most):
         axes.plot(grid, extreme, ":", color=look.colour, linewidth=0.9, alpha=0.9)
-    axes.plot(grid, band.median, look.line, color=look.colour, label=look.label)
-
-
-def spans(mask: np.ndarray, grid: np.ndarray) -> list[tuple[float, float]]:
-    """(start, width) of each stretch of steps where the mask holds; a point speaks for the steps
-    since the one before it."""
-    edges = np.concatenate(([0], grid))
-    padded = np.concatenate(([False], mask, [False])).astype(np.int8)
-    begins, ends = np.flatnonzero(np.diff(padded) == 1), np.flatnonzero(np.diff(padded) == -1)
-    return [
-        (float(edges[b]), float(edges[e] - edges[b])) for b, e in zip(begins, ends, strict=True)
-    ]
-
-
-def draw_bars(
-    axes: Axes,
-    grid: np.ndarray,
-    pairs: Sequence[tuple[Group, Group]],
-    tests: Sequence[Comparison],
-    *,
-    labelled: bool,
-) -> None:
-    """A row a pair: dark where p < 0.05 after correction, light where only before it."""
-    same = len({ours for ours, _ in pairs}) == 1
-    labels = [
-        f"vs {theirs.label}" if same else f"{ours.label} vs {theirs.label}"
-        for ours, theirs in pairs
-    ]
-    for row, ((_, theirs), test) in enumerate(zip(pairs, tests, strict=True)):
-        colour, place = theirs.look.colour, (row - 0.3, 0.6)
-        light, dark = test.p < ALPHA, test.corrected < ALPHA
-        axes.broken_barh(spans(light & ~dark, grid), place, color=colour, alpha=LIGHT, linewidth=0)
-        axes.broken_barh(spans(dark, grid), place, color=colour, linewidth=0)
-        if light.any() or np.any(test.smallest_p < ALPHA):
-            axes.axhline(row, color=PALE, linewidth=0.6, zorder=0)
-        else:
-            text = "too few runs for p < 0.05"
-            axes.text(grid[-1] / 2, row, text, color=FAINT, ha="center", va="center")
-    axes.set_ylim(len(pairs) - 0.4, -0.6)
-    axes.set_yticks(range(len(pairs)), labels if labelled else [""] * len(pairs))
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    apart = max(1, len(grid) // MARKS)
+    begin = sum(map(ord, look.marker)) % apart  # not all lines at the same steps
+    style: dict[str, Any] = {
+        "color": look.colour,
+        "marker": look.marker,
+        "markevery": (begin, apart),
+    }
+    axes.plot(grid, band.median, look.line, markersize=MARK, label=look.label, **style)
 
 
 def _counts(groups: Sequence[Group]) -> str:

@@ -18,6 +18,7 @@ from matplotlib.patches import Rectangle
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, RunResult, counted
+from deepcs.analysis.legibility import explain
 from deepcs.analysis.paper_figures import best_policies_in_paper
 from deepcs.analysis.published import published
 from deepcs.analysis.reference_lines import DASH_DOTTED, FAR
@@ -174,7 +175,7 @@ def draw_best_run(axes: Axes, world: str) -> None:
 def draw_distributions(bests: Sequence[Best]) -> Drawing:
     """A box and jittered points for each group's best policy."""
     world, games = bests[0].group.world, len(bests[0].evaluation.games)
-    figure = new_figure(0.75 + 0.42 * len(bests))
+    figure = new_figure(0.9 + 0.42 * len(bests))
     axes = figure.subplots()
     rng = np.random.default_rng(0)
     rows: list[list[Cell]] = []
@@ -197,6 +198,9 @@ def draw_distributions(bests: Sequence[Best]) -> Drawing:
     axes.set_xlabel("game score")
     draw_best_run(axes, world)
     axes.set_title(f"{spaced(world)} · {games} games each")
+    explain(
+        figure, "Box: quartiles and median. Whiskers: lowest and highest. Dots: games, jittered."
+    )
     name, title = f"{file_name(world)}-distributions", f"{spaced(world)}: the best policies"
     numbers = ("step", "game", "score", "tiles", "rooms")
     columns = words("group"), words("run"), *map(Column, numbers)

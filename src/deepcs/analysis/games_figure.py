@@ -8,9 +8,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from deepcs.analysis.curve_figures import BAND_COLUMNS, LINES, STEP, draw_bands
+from deepcs.analysis.curve_figures import BAND_COLUMNS, LINES, READING, STEP, draw_bands
 from deepcs.analysis.drawing import Drawing
-from deepcs.analysis.groups import Group, Results, common_grid, counted
+from deepcs.analysis.groups import Group, Results, common_grid, tally
+from deepcs.analysis.legibility import bend_axis, explain, hidden_words
 from deepcs.analysis.paper_figures import OTHER_GAMES, after
 from deepcs.analysis.published import METHODS, TEN_GAMES, Score, published
 from deepcs.analysis.reference_lines import (
@@ -21,7 +22,7 @@ from deepcs.analysis.reference_lines import (
     draw_lines,
     label_beside,
 )
-from deepcs.analysis.statistics import bands
+from deepcs.analysis.statistics import Bands, bands
 from deepcs.analysis.style import (
     FAINT,
     from_zero,
@@ -35,6 +36,7 @@ from deepcs.analysis.style import (
 from deepcs.analysis.tables import Cell, Column, Table, words
 
 ACROSS = 3
+NOWHERE: tuple[list[float], list[float]] = ([], [])
 OURS = " (not in the paper)"
 BEST = "best run"
 DASHES: dict[str, Any] = {"PC": DASHED, "PCn": DOTTED, BEST: DASH_DOTTED}
@@ -56,32 +58,36 @@ def games_figure(results: Results) -> Iterator[Drawing]:
 def draw_games(games: dict[str, list[Group]]) -> Drawing:
     """A panel a game: score curves, and dashed lines at the published scores."""
     down = -(-len(games) // ACROSS)
-    figure = new_figure(0.65 + 1.8 * down)
+    figure = new_figure(0.85 + 1.8 * down)
     found = {group.look.label: group for groups in games.values() for group in groups}
-    lines: list[tuple[str, str, Any, float]] = [
+    lines: list[tuple[str, str, Any, float, str]] = [
         (
             label + OURS * (group.config.treatment == "plain"),
             group.look.colour,
             group.look.line,
             1.8,
+            group.look.marker,
         )
         for label, group in found.items()
     ]
     references = {world: _references(world) for world in games}
     drawn = {reference.label for each in references.values() for reference in each}
-    lines += [(LEGEND[name], FAINT, dash, 1.0) for name, dash in DASHES.items() if name in drawn]
+    lines += [
+        (LEGEND[name], FAINT, dash, 1.0, "") for name, dash in DASHES.items() if name in drawn
+    ]
     legend_above(
         figure,
         [
-            Line2D([], [], color=colour, linestyle=dash, linewidth=width, label=label)
-            for label, colour, dash, width in lines
+            Line2D(*NOWHERE, color=c, linestyle=dash, linewidth=width, marker=mark, label=label)
+            for label, c, dash, width, mark in lines
         ],
     )
     panels = list(figure.subplots(down, ACROSS, squeeze=False).flat)
     curves: list[list[Cell]] = []
     scores: list[list[Cell]] = []
+    notes: list[str] = []
     for axes, (world, groups) in zip(panels, games.items(), strict=False):
-        curves += _draw_game(axes, world, groups)
+        curves += _draw_game(axes, world, groups, notes)
         label_beside(axes, draw_lines(axes, references[world]))
         scores += [[world, each.label, each.score.points] for each in references[world]]
     for axes in panels[len(games) :]:
@@ -91,13 +97,16 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
     name, title = "other-games", "The paper's ten additional games"
     frames = {method.label: short(method.frames) for method in METHODS}
     caption = (
-        f"Game score. {LINES} Dashed and dotted grey lines: the published scores of pseudo-counts "
+        f"Game score. {LINES} n: runs, in the legend's order. Dashed and dotted grey lines: the "
+        "published scores of pseudo-counts "
         f"(PC, {frames['PC']} frames) and of their successor (PCn, {frames['PCn']} frames)"
         + (", and the paper's best single run where it names one" if BEST in drawn else "")
         + "; one far above what was reached here is only named, with an arrow."
     )
     if any(group.config.treatment == "plain" for group in found.values()):
         caption += " A2C on these games is ours: the paper has DeepCS, PC and PCn."
+    caption = " ".join([caption, *notes])
+    explain(figure, "\n".join([f"{READING} n: runs, in the legend's order.", *notes]))
     columns = words("game"), words("group"), STEP, Column("n"), *BAND_COLUMNS
     published_columns = words("game"), words("method"), Column("score")
     data = (
@@ -118,12 +127,15 @@ def _references(world: str) -> list[Reference]:
     return [Reference(name, score, DASHES[name]) for name, score in scores.items()]
 
 
-def _draw_game(axes: Axes, world: str, groups: Sequence[Group]) -> list[list[Cell]]:
-    """The curves of one game; returns what they draw."""
+def _draw_game(
+    axes: Axes, world: str, groups: Sequence[Group], notes: list[str]
+) -> list[list[Cell]]:
+    """The curves of one game; returns what they draw, and adds to the notes what is to be said."""
     grid = common_grid(groups)
     rows: list[list[Cell]] = []
+    drawn: dict[str, Bands] = {}
     for group in reversed(groups):
-        band = bands(group.aligned("score", grid))
+        band = drawn[group.label] = bands(group.aligned("score", grid))
         draw_bands(axes, grid, band, group.look)
         columns = band.runs, band.median, band.low, band.high, band.least, band.most
         rows += [
@@ -135,6 +147,9 @@ def _draw_game(axes: Axes, world: str, groups: Sequence[Group]) -> list[list[Cel
     shorten_ticks(axes)
     from_zero(axes)
     axes.set_title(spaced(world), pad=15)
-    n = ", ".join(f"{group.label} {counted(len(group.runs), group.planned)}" for group in groups)
-    axes.text(0, 1.02, n, transform=axes.transAxes, color=FAINT, va="bottom")
+    n = ", ".join(tally(len(group.runs), group.planned) for group in groups)
+    axes.text(0, 1.02, f"n = {n}", transform=axes.transAxes, color=FAINT, va="bottom")
+    medians = {label: band.median for label, band in drawn.items()}
+    told = [*filter(None, (bend_axis(axes, [*drawn.values()]), hidden_words(medians)))]
+    notes += [f"{spaced(world)}: {'; '.join(told)}."] if told else []
     return rows

@@ -6,7 +6,9 @@ into memory.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +20,16 @@ from deepcs.analysis.scores import final_score
 from deepcs.analysis.statistics import POINTS, align, step_grid
 from deepcs.analysis.style import Look, file_name, look
 from deepcs.curiosity.tiles import Room, Tile
-from deepcs.runs.config import RunConfig
+from deepcs.runs.config import RunConfig, to_json
 from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder
-from deepcs.runs.load import count_room_orders, read_curve
+from deepcs.runs.load import read_curve, summarise_games
 from deepcs.runs.logs import parse_room, read_visits
 from deepcs.studies.experiment import StudyRun
-from deepcs.studies.study import Study
+from deepcs.studies.study import Study, differences
+
+BESIDE = ("seed", "device", "preset", "checkpoint_every", "milestone_every")
+"""settings in which runs of one group may differ: all that they learn is the same"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,10 @@ class RunResult:
     """games by the rooms they visited, in order of first entry"""
     visits: Counter[Tile]
     """how often each tile was entered, over all of training"""
+    milestones: dict[str, int | None]
+    """the step at which the first game of each kind was over; None: not yet"""
+    best_game: float
+    """the highest score of a game; NaN: none is over"""
 
     @property
     def last_step(self) -> int:
@@ -193,6 +202,40 @@ def collect(study: Study, folder: Path) -> Results:
     return results
 
 
+def gather(paths: Sequence[Path], about: str = "") -> Results:
+    """Runs of no study, each in a folder of its own, grouped by all but their seed.
+
+    Of groups that differ in more than world, treatment and learner, the one with most runs has the
+    plain name, and the others say in which settings they differ.
+    """
+    alike: dict[RunConfig, list[Path]] = {}
+    for path in paths:
+        config = RunFolder(path).read_config().config
+        key = dataclasses.replace(config, **{name: getattr(RunConfig, name) for name in BESIDE})
+        alike.setdefault(key, []).append(path)
+    groups: list[Group] = []
+    plain: dict[tuple[str, str, str], RunConfig] = {}
+    for config, members in sorted(alike.items(), key=lambda item: -len(item[1])):
+        first = plain.setdefault((config.world, config.treatment, config.agent), config)
+        variant = "" if first is config else _told_apart(first, config)
+        runs = [run for path in members if (run := read_result(path, config)) is not None]
+        groups.append(Group(config, variant, len(members), tuple(runs)))
+    order = {path: i for i, path in enumerate(paths)}
+    groups.sort(key=lambda group: min((order[run.path] for run in group.runs), default=len(paths)))
+    study = Study("runs", about, ())
+    return Results(study, Path(os.path.commonpath(paths)) if paths else Path(), tuple(groups), ())
+
+
+def _told_apart(first: RunConfig, other: RunConfig) -> str:
+    """The settings in which a group differs from the first of its kind: `steps=500000`."""
+    values = to_json(other)
+    found = {}
+    for name in differences(first, other):
+        outer, _, inner = name.partition(".")
+        found[name] = values["learner"][inner] if inner else values[outer]
+    return ", ".join(f"{name}={value}" for name, value in found.items())
+
+
 def read_result(path: Path, wanted: RunConfig) -> RunResult | None:
     """A run's results so far; None if it has not begun to log. `wanted`: as the study has it."""
     folder = RunFolder(path)
@@ -202,6 +245,7 @@ def read_result(path: Path, wanted: RunConfig) -> RunResult | None:
     curve = read_curve(path, ("step", "score", "intrinsic", "seconds"))
     if not len(curve["step"]):
         return None
+    games = summarise_games(path, saved.config.world)
     return RunResult(
         path.name,
         path,
@@ -212,8 +256,10 @@ def read_result(path: Path, wanted: RunConfig) -> RunResult | None:
         curve["intrinsic"],
         float(curve["seconds"][-1]),
         bool(curve["step"][-1] >= wanted.whole_updates(wanted.steps)),
-        count_room_orders(path),
+        games.room_orders,
         total_visits(path / "visits.npz"),
+        games.milestones,
+        games.best,
     )
 
 

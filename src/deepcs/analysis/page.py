@@ -7,6 +7,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.tables import Table, to_html
@@ -25,7 +26,12 @@ h2 { font-size: 1.4rem; margin: 3rem 0 1rem; padding-top: 1rem; border-top: 2px 
 h3 { font-size: 1.05rem; margin: 2.25rem 0 .5rem; }
 p { max-width: 48rem; }
 a { color: var(--accent); }
-nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; padding: 0; }
+nav { position: sticky; top: 0; z-index: 1; background: #fff;
+  border-bottom: 1px solid var(--line); }
+nav ul { display: flex; gap: .25rem 1.25rem; list-style: none; padding: .5rem 0; margin: 0;
+  overflow-x: auto; white-space: nowrap; }
+section { scroll-margin-top: 2.5rem; }
+figure { scroll-margin-top: 3.5rem; }
 .about { color: var(--faint); margin-top: 0; }
 .partial { border-left: 4px solid #e69f00; background: #fff8e6; padding: .6rem 1rem; }
 .partial ul { margin: .4rem 0 0; padding-left: 1.2rem; }
@@ -47,8 +53,21 @@ td { white-space: nowrap; }
 .strong td { font-weight: 600; }
 .videos { display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 1rem; }
 video { width: 100%; background: #111; }
+td.wrap { white-space: normal; min-width: 14rem; }
+.wide { overflow-x: auto; }
+@media (max-width: 40rem) {
+  main, header, nav { padding: 0 .75rem; }
+  h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
+  h2 { font-size: 1.15rem; margin-top: 2rem; }
+  li, p, figcaption { overflow-wrap: anywhere; }
+  .files { white-space: normal; }
+  .wide img { min-width: 34rem; }
+  td.wrap { min-width: 11rem; }
+  .videos { grid-template-columns: 1fr; }
+}
 @media print {
   @page { margin: 15mm; }
+  nav { position: static; }
   nav, .files, .filmed { display: none; }
   body { font-size: 10pt; }
   main, header { max-width: none; padding: 0; }
@@ -86,8 +105,8 @@ def figure_html(drawing: Drawing, folder: Path) -> str:
     return (
         f'<figure id="{html.escape(drawing.name)}"><h3>{title}</h3>'
         f'<p class="paper">{html.escape(drawing.paper)}</p>'
-        f'<img alt="{title}" style="max-width: {min(100 * width, 100):.0f}%" '
-        f'src="data:image/{kind};base64,{picture}">'
+        f'<div class="wide"><img alt="{title}" style="max-width: {min(100 * width, 100):.0f}%" '
+        f'src="data:image/{kind};base64,{picture}"></div>'
         f'<figcaption>{html.escape(drawing.caption)} <span class="files">{links}</span>'
         "</figcaption></figure>"
     )
@@ -113,6 +132,15 @@ def videos_html(videos: Sequence[tuple[str, str | None]]) -> str:
         for what, path in videos
     )
     return f'<div class="filmed"><h3>Videos</h3><div class="videos">{players}</div></div>'
+
+
+def links_html(title: str, links: Sequence[tuple[str, str]]) -> str:
+    """A list of (name, path from the page), folded away."""
+    items = "".join(
+        f'<li><a href="{html.escape(quote(path))}">{html.escape(name)}</a></li>'
+        for name, path in links
+    )
+    return f"<details><summary>{html.escape(title)}</summary><ul>{items}</ul></details>"
 
 
 def list_html(lines: Sequence[str]) -> str:

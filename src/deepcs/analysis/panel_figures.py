@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ class Played:
     """A game that was played, and can be again."""
 
     seed: int
-    actions: list[int]
+    actions: list[Any]
     new_tiles: list[int]
     """steps after which a tile had been touched for the first time; the start tile's is 0"""
     scores: list[float]
@@ -100,7 +101,7 @@ def look_at(agent: TrainedAgent, played: Played, steps: Sequence[int]) -> list[M
     return moments
 
 
-def _steps(agent: TrainedAgent, seed: int, actions: Sequence[int]) -> Iterator[tuple[Env, float]]:
+def _steps(agent: TrainedAgent, seed: int, actions: Sequence[Any]) -> Iterator[tuple[Env, float]]:
     """The world and the score: at first, and after each action."""
     env = make_world(agent)
     score = 0.0
@@ -108,7 +109,7 @@ def _steps(agent: TrainedAgent, seed: int, actions: Sequence[int]) -> Iterator[t
         env.reset(seed=seed)
         yield env, score
         for action in actions:
-            _, reward, _, _, info = env.step(np.int64(action))
+            _, reward, _, _, info = env.step(action)
             score += float(info.get("game_reward", reward))
             yield env, score
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -22,12 +23,16 @@ from deepcs.analysis.distributions import (
 )
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.filling_figure import draw_filling, play_best
+from deepcs.analysis.findings import findings
 from deepcs.analysis.games_figure import games_figure
-from deepcs.analysis.groups import Group, Results, collect, counted
+from deepcs.analysis.groups import Group, Results, collect
+from deepcs.analysis.ledger import ledger_table
 from deepcs.analysis.map_figures import map_figures
+from deepcs.analysis.milestone_figures import milestone_figures
 from deepcs.analysis.page import (
     Section,
     figure_html,
+    links_html,
     list_html,
     page_html,
     partial_html,
@@ -36,17 +41,20 @@ from deepcs.analysis.page import (
 )
 from deepcs.analysis.panel_figures import draw_panel, play
 from deepcs.analysis.paper_table import published_table
-from deepcs.analysis.published import METHODS, published
 from deepcs.analysis.result_tables import (
     cost_table,
     differences_table,
     games_table,
     scores_table,
 )
-from deepcs.analysis.settings_tables import settings_tables, versions_table
-from deepcs.analysis.style import save_figure, short, spaced
+from deepcs.analysis.settings_tables import (
+    settings_tables,
+    treatments_table,
+    versions_table,
+)
+from deepcs.analysis.style import save_figure, spaced
 from deepcs.analysis.sweep_figures import sweep_figures
-from deepcs.analysis.tables import Table, number_text, save_table, to_csv
+from deepcs.analysis.tables import Table, save_table, to_csv
 from deepcs.curiosity.games import known_game
 from deepcs.envs.mazes import MAZES
 from deepcs.film.record import record
@@ -126,18 +134,23 @@ class Report:
         summary.parts += self._tables(
             [scores_table(results), *differences_table(results), *published_table(results)]
         )
+        claims = Section("claims", "The paper's claims")
+        claims.parts += self._tables([*ledger_table(results)])
         others = Section("other-games", "The ten additional games")
         others.parts += [self._figure(drawing) for drawing in games_figure(results)]
         worlds = [self._world(world) for world in results.worlds]
         settings = Section("settings", "Settings")
         settings.parts += self._tables([*games_table(results), *settings_tables(results)])
-        cost = Section("cost", "Cost and versions")
+        settings.parts.insert(0, self._tables([treatments_table(results)])[0])
+        cost = Section("cost", "Cost, hardware and versions")
         cost.parts += self._tables([cost_table(results), versions_table(results)])
+        runs = Section("runs", "Runs")
+        runs.parts += [self._links(world) for world in results.worlds]
         page = page_html(
             f"Deep Curiosity Search: {results.study.name}",
             results.study.about,
             self._top(),
-            [summary, *worlds, others, settings, cost],
+            [claims, summary, *worlds, others, settings, cost, runs],
         )
         write_whole(self.folder / "report.html", page.encode())
         self._clear_earlier()
@@ -154,7 +167,7 @@ class Report:
                 f"{begun - results.finished} under way; each n says how many count.",
                 results.problems,
             )
-        return top + list_html([*_findings(results)])
+        return top + list_html([*findings(results)])
 
     def _world(self, world: str) -> Section:
         """All about one world."""
@@ -165,6 +178,7 @@ class Report:
         bests = [best for group in groups if (best := self._best(group)) is not None]
         drawings = itertools.chain(
             curve_figures(groups),
+            milestone_figures(groups),
             sweep_figures(everyone),
             agent_room_figures(groups, bests),
             map_figures(groups),
@@ -175,6 +189,12 @@ class Report:
         if self.videos and bests:
             section.parts.append(videos_html([self._video(best) for best in bests]))
         return section
+
+    def _links(self, world: str) -> str:
+        """Where the runs of a world lie."""
+        found = [run for group in self.results.groups if group.world == world for run in group.runs]
+        links = [(run.name, os.path.relpath(run.path, self.folder)) for run in found]
+        return links_html(f"{spaced(world)}: folders of {len(links)} runs", links)
 
     def _best(self, group: Group) -> Best | None:
         try:
@@ -245,30 +265,3 @@ class Report:
             return set()
         names = names if isinstance(names, list) else []
         return {name for name in names if isinstance(name, str) and OURS.fullmatch(name)}
-
-
-def _findings(results: Results) -> Iterator[str]:
-    """DeepCS against plain A2C at the end of the runs, a sentence a world and agent."""
-    for world in results.worlds:
-        found = {(group.config.treatment, group.config.agent): group for group in results.of(world)}
-        for agent in dict.fromkeys(agent for _, agent in found):
-            pair = [found.get((treatment, agent)) for treatment in ("deepcs", "plain")]
-            medians = []
-            for group in pair:
-                if group is not None and len(group.final_scores()):
-                    n = counted(len(group.final_scores()), group.planned)
-                    median = number_text(float(np.median(group.final_scores())))
-                    medians.append(f"{group.label} {median} ({n})")
-            if len(medians) == 2:
-                line = f"{spaced(world)}: median score at the end {' against '.join(medians)}."
-                yield line + _paper_has(world) * (agent == "a2c")
-
-
-def _paper_has(world: str) -> str:
-    """The paper's scores of DeepCS in this world, as a sentence to be appended."""
-    row = published(world)
-    if row is None:
-        return ""
-    best = f", best run {number_text(row.best.points)} (on {row.best.agent})" if row.best else ""
-    steps = short(METHODS[-1].frames / 4)
-    return f" The paper's DeepCS: {number_text(row.deepcs.points)}{best}, after {steps} steps."

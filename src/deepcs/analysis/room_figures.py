@@ -13,6 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, counted, named
+from deepcs.analysis.legibility import explain
 from deepcs.analysis.paper_figures import ROOMS, RUNS, WEST_RUNS
 from deepcs.analysis.style import FAINT, HEAT, INK, legend_above, new_figure, styled
 from deepcs.analysis.tables import Cell, Column, Table, share_text, words
@@ -78,7 +79,7 @@ def way_out(rooms: Sequence[int]) -> str:
 @styled
 def draw_rooms(groups: Sequence[Group]) -> Drawing:
     """The pyramid once a group for its runs and once for their games, coloured by share."""
-    figure = new_figure(0.25 + 1.5 * len(groups))
+    figure = new_figure(0.4 + 1.5 * len(groups))
     panels = figure.subplots(len(groups), 2, squeeze=False)
     rows: list[list[Cell]] = []
     for (left, right), group in zip(panels, groups, strict=True):
@@ -94,6 +95,9 @@ def draw_rooms(groups: Sequence[Group]) -> Drawing:
             [group.label, room, found.runs_in[room], found.runs, found.games_in[room], found.games]
             for room in pyramid.PLACES
         ]
+    explain(
+        figure, "Per cent that entered the room; white: none did. Outlined: where a game begins."
+    )
     names = "room", "runs that entered", "runs", "games that entered", "games"
     table = Table(
         "montezumarevenge-rooms", "Rooms entered", (words("group"), *map(Column, names)), rows
@@ -112,7 +116,7 @@ def draw_rooms(groups: Sequence[Group]) -> Drawing:
 def draw_pyramid(axes: Axes, shares: dict[int, float]) -> None:
     """Rooms as boxes coloured by a share from 0 to 1, which stands in them in per cent."""
     colours = matplotlib.colormaps[HEAT]
-    texts = {r: f"{100 * s:.0f}" if s >= 0.005 else "<1" for r, s in shares.items() if s}
+    texts = {r: share_text(s)[:-2] if s >= 0.005 else "<1" for r, s in shares.items() if s}
     draw_boxes(
         axes,
         {room: colours(share) if share else "white" for room, share in shares.items()},
@@ -150,7 +154,7 @@ def draw_ways_out(groups: Sequence[Group]) -> Drawing:
     """Stacked bars: by which way runs, and their games, leave the first room."""
     found = [explored(group) for group in groups]
     ways = [way for way in WAY_COLOURS if way != OTHERWISE or any(f.game_ways[way] for f in found)]
-    figure = new_figure(0.95 + 0.3 * len(groups))
+    figure = new_figure(1.1 + 0.3 * len(groups))
     legend_above(figure, [Patch(facecolor=WAY_COLOURS[w], edgecolor=FAINT, label=w) for w in ways])
     runs_axes, games_axes = figure.subplots(1, 2, sharey=True)
     rows: list[list[Cell]] = []
@@ -161,8 +165,8 @@ def draw_ways_out(groups: Sequence[Group]) -> Drawing:
                 share = counts[way] / max(counts.total(), 1)
                 colour = WAY_COLOURS[way]
                 axes.barh(row, share, 0.66, left, color=colour, edgecolor=FAINT, linewidth=0.6)
-                if share >= 0.06:
-                    text = str(counts[way]) if axes is runs_axes else f"{100 * share:.0f} %"
+                if share >= (0.06 if axes is runs_axes else 0.13):  # where it fits
+                    text = str(counts[way]) if axes is runs_axes else share_text(share)
                     ink = "white" if way == OTHERWISE else INK
                     axes.text(left + share / 2, row, text, color=ink, ha="center", va="center")
                 left += share
@@ -171,10 +175,13 @@ def draw_ways_out(groups: Sequence[Group]) -> Drawing:
         axes.set_title(title)
         axes.set_xlim(0, 1)
         axes.set_xticks([0, 0.5, 1], [share_text(share) for share in (0, 0.5, 1)])
+        for label, place in zip(axes.get_xticklabels(), ("left", "center", "right"), strict=True):
+            label.set_horizontalalignment(place)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
     runs_axes.set_yticks(range(len(groups)), [named(group) for group in groups])
     runs_axes.set_ylim(len(groups) - 0.5, -0.5)
+    explain(figure, "Left: runs, by the way most of their leaving games took. Right: all games.")
     columns = words("group"), words("way"), Column("runs"), Column("games")
     table = Table("montezumarevenge-ways-out", "Ways out of the first room", columns, rows)
     caption = (

@@ -6,10 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from deepcs.analysis.groups import Results
-from deepcs.analysis.style import short, spaced
+from deepcs.analysis.style import look, short, spaced
 from deepcs.analysis.tables import Cell, Table, words
 from deepcs.runs.config import RunConfig, to_json
+from deepcs.runs.treatment import treatment
 
+LIFETIMES = {
+    "game": "at every new game",
+    "life": "at every lost life",
+    "never": "never in all of training",
+    "fading": "little by little, as visits fade",
+}
 IN_THE_GROUP = ("world", "treatment", "agent", "seed")  # told by a group's name, or not shared
 
 
@@ -54,6 +61,27 @@ def settings_tables(results: Results) -> Iterator[Table]:
                 for group, each in zip(results.groups, settings, strict=True)
             ],
         )
+
+
+def treatments_table(results: Results) -> Table:
+    """What each treatment of the study is."""
+    found = dict.fromkeys(group.config.treatment for group in results.groups)
+    rows: list[list[Cell]] = []
+    for name in found:
+        chosen = treatment(name)
+        lifetime = LIFETIMES.get(chosen.lifetime, str(chosen.lifetime))
+        sees, paid = ("yes" if each else "no" for each in (chosen.sees_grid, chosen.paid))
+        across = "nothing" if chosen.across == "none" else f"{chosen.across} ({chosen.combine})"
+        label = look(name, "a2c").label
+        rows.append([label, name, sees, paid, chosen.place, lifetime, across, chosen.source])
+    names = ("in figures", "treatment", "sees the grid", "is paid", "where it is, by", "new again")
+    more = ("paid across training", "from")
+    note = (
+        "Intrinsic rewards are counted under every treatment, paid or not. Names are those with "
+        "A2C; with another learner its name stands behind."
+    )
+    columns = tuple(map(words, (*names, *more)))
+    return Table("treatments", "What the treatments are", columns, rows, note)
 
 
 def versions_table(results: Results) -> Table:

@@ -6,9 +6,8 @@ common grid; NaN stands where a run has no value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import SupportsFloat
 
 import numpy as np
 from scipy import stats
@@ -158,37 +157,6 @@ def interquartile_mean(values: np.ndarray, axis: int | None = 0) -> np.ndarray:
     mean = stats.trim_mean(values, 0.25, axis=axis)
     # SciPy before its NaN policies trims NaN away as if it were the highest value.
     return np.where(np.isnan(values).any(axis=axis), np.nan, mean)
-
-
-def bootstrap_interval(
-    values: np.ndarray,
-    statistic: Callable[[np.ndarray], SupportsFloat],
-    *,
-    seed: int,
-    resamples: int = 2000,
-    level: float = 0.95,
-) -> tuple[float, float]:
-    """Percentile interval (low, high) of a statistic of (runs,) or (runs, games).
-
-    Runs are drawn with replacement, in each game by itself (stratified, as in Agarwal et al.
-    2021). The statistic takes an array shaped like `values` and gives one number.
-    """
-    if values.ndim not in (1, 2) or not values.size:
-        raise ValueError(
-            f"Got values of shape {values.shape}; give (runs,) or (runs, games), one run or more."
-        )
-    if resamples < 1 or not 0 < level < 1:
-        raise ValueError(
-            f"Got {resamples} resamples and level {level}; give one resample or more "
-            "and a level between 0 and 1."
-        )
-    rng = np.random.default_rng(seed)
-    found = np.empty(resamples)
-    for i in range(resamples):
-        drawn = rng.integers(len(values), size=values.shape)
-        found[i] = float(statistic(np.take_along_axis(values, drawn, axis=0)))
-    low, high = np.quantile(found, ((1 - level) / 2, (1 + level) / 2))
-    return float(low), float(high)
 
 
 def _counts(values: np.ndarray) -> np.ndarray:

@@ -70,31 +70,42 @@ class Look:
     label: str
     colour: str
     line: Literal["-", "--"] = "-"
+    marker: str = ""
+    """a few along its line, so that lines can be told apart in grey"""
 
 
-# Okabe and Ito's colours.
-_LOOKS = {
-    ("deepcs", "a2c"): Look("DeepCS", "#0072B2"),
-    ("plain", "a2c"): Look("A2C", "#D55E00"),
-    ("no-grid", "a2c"): Look("No grid", "#009E73"),
-    ("no-intrinsic", "a2c"): Look("No intrinsic", "#CC79A7"),
-    ("never-reset", "a2c"): Look("Never reset", "#E69F00"),
-    ("life-reset", "a2c"): Look("Life reset", "#56B4E9"),
-    ("deepcs", "acktr"): Look("DeepCS, ACKTR", "#000000"),
-    ("plain", "acktr"): Look("ACKTR", "#7F7F7F"),
+# Okabe and Ito's colours for the paper's treatments; darker or browner ones beside them.
+_TREATMENTS = {
+    "deepcs": Look("DeepCS", "#0072B2", marker="o"),
+    "plain": Look("A2C", "#D55E00", marker="s"),
+    "no-grid": Look("No grid", "#009E73", marker="^"),
+    "no-intrinsic": Look("No intrinsic", "#CC79A7", marker="D"),
+    "never-reset": Look("Never reset", "#E69F00", marker="v"),
+    "life-reset": Look("Life reset", "#56B4E9", marker="P"),
+    "counts": Look("Counts", "#7A4B00", marker="X"),
+    "pseudo-counts": Look("Pseudo-counts", "#B22222", marker="<"),
+    "rnd": Look("RND", "#5E3C99", marker=">"),
+    "counts+grid": Look("Counts, with grid", "#A08030", marker="d"),
+    "hybrid": Look("Hybrid", "#1B4F2E", marker="p"),
+    "deepcs-pixels": Look("DeepCS, pixels", "#2B3A67", marker="h"),
+    "deepcs-hash": Look("DeepCS, hash", "#4C8C9B", marker="*"),
+    "fading": Look("Fading", "#8C8C00", marker="H"),
 }
+_ACKTR = {"deepcs": ("DeepCS, ACKTR", "#000000"), "plain": ("ACKTR", "#7F7F7F")}
 
 
 def look(treatment: str, agent: str) -> Look:
-    """The look of a treatment under an agent; those that the paper has not are dashed."""
-    known = _LOOKS.get((treatment, agent))
-    if known is not None:
-        return known
-    base = _LOOKS.get((treatment, "a2c"))
+    """The look of a treatment under an agent; agents that the paper has not are dashed."""
+    base = _TREATMENTS.get(treatment)
     if base is None:
-        base = Look(treatment.replace("-", " ").capitalize(), FAINT)
-    label = base.label if agent == "a2c" else f"{base.label}, {agent_name(agent)}"
-    return Look(label, base.colour, "--")
+        base = Look(treatment.replace("-", " ").capitalize(), FAINT, "--")
+    if agent == "a2c":
+        return base
+    if agent == "acktr" and treatment in _ACKTR:
+        label, colour = _ACKTR[treatment]
+        return Look(label, colour, marker=base.marker)
+    label = agent_name(agent) if treatment == "plain" else f"{base.label}, {agent_name(agent)}"
+    return Look(label, base.colour, "--", base.marker)
 
 
 def agent_name(agent: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, counted
+from deepcs.analysis.legibility import explain
 from deepcs.analysis.paper_figures import OURS
 from deepcs.analysis.style import (
     FAINT,
@@ -148,6 +149,7 @@ def draw_sweep(axis: str, points: Sequence[Swept]) -> Drawing:
     axes.set_title(f"{spaced(world)} · {look.label}")
     if len(series) > 1:
         legend_above(figure, handles, columns=2)
+    explain(figure, "Dots: runs. Marks: medians, joined. Thick: quartiles.")
     name = f"{file_name(world)}-sweep-{file_name(first.look.label)}-{file_name(axis)}"
     title = f"{spaced(world)}: {look.label} by {axis}"
     names = "n", "planned", "median", "lower quartile", "upper quartile"

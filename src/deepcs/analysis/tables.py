@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import html
 import io
 import math
@@ -16,6 +17,7 @@ from deepcs.system.files import write_whole
 Range = tuple[float, float]
 Cell = str | int | float | Range | None
 NOTHING = "–"
+LONG = 34  # letters from which a text may be wrapped
 
 _LATEX = {
     **{c: f"\\{c}" for c in "&%$#_{}"},
@@ -63,13 +65,19 @@ def share_text(share: float) -> str:
     """0.256 as 26 %."""
     if math.isnan(share):
         return NOTHING
-    whole = round(100 * share)  # a whole number knows no −0
-    return f"{whole} %".replace("-", "−")
+    whole = math.floor(100 * abs(share) + 0.5 + 1e-9)  # halves away from 0, as people round
+    return f"{'−' if share < 0 and whole else ''}{whole} %"
+
+
+def level_text(level: float) -> str:
+    """How often an interval covers: 75 %, 93.8 %; never rounded up to what it is not."""
+    tenths = math.floor(1000 * level + 1e-9) / 10
+    return f"{tenths:g} %"
 
 
 def count_text(count: float) -> str:
     """All digits, in thousands."""
-    return f"{count:,.0f}"
+    return NOTHING if math.isnan(count) else f"{count:,.0f}"
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,13 @@ class Table:
     """a paragraph a line"""
     strong: frozenset[int] = field(default_factory=frozenset)
     """rows to be set off in HTML"""
+
+    def only(self, *names: str) -> Table:
+        """Some of its columns, in the order given."""
+        places = [[column.name for column in self.columns].index(name) for name in names]
+        columns = tuple(self.columns[place] for place in places)
+        rows = [[row[place] for place in places] for row in self.rows]
+        return dataclasses.replace(self, columns=columns, rows=rows)
 
     def shown(self) -> list[list[str]]:
         """The cells as people read them."""
@@ -184,12 +199,17 @@ def to_latex(table: Table) -> str:
     )
 
 
+def _kind(column: Column, cell: str) -> str:
+    """The class of a cell: numbers to the right, long texts in several lines."""
+    return " class=n" if column.right else " class=wrap" if len(cell) > LONG else ""
+
+
 def to_html(table: Table) -> str:
     """A table element with its title as caption, its note below."""
 
     def line(tag: str, cells: Sequence[str]) -> str:
         return "".join(
-            f"<{tag}{' class=n' if column.right else ''}>{html.escape(cell)}</{tag}>"
+            f"<{tag}{_kind(column, cell)}>{html.escape(cell)}</{tag}>"
             for column, cell in zip(table.columns, cells, strict=True)
         )
 

@@ -30,9 +30,10 @@ deepcs studio [FOLDER]     watch, play and compare in a browser
 deepcs watch NAME_OR_RUN   the studio, with an agent playing
 deepcs play GAME           the studio, with you playing
 deepcs agents              the trained agents that come with the package
-deepcs study run STUDY     many runs, on this machine or a cluster: demo, laptop, paper or your own
+deepcs study run STUDY     many runs, on this machine or a cluster: demo, claims, paper or your own
 deepcs study status STUDY  where its runs stand
 deepcs study report STUDY  its figures, tables and statistics, as one page
+deepcs study claims STUDY  the paper's claims, and what its runs say to each
 deepcs games [GAME]        the games: positions in RAM, rooms, tiles, weights
 deepcs find-position GAME  where the player stands in a new game: bytes of RAM, and what to paste
 deepcs bench               how fast training is on this machine
@@ -46,8 +47,9 @@ A study: many runs that belong together, written down in a TOML file (docs/studi
 deepcs study run STUDY     run all its runs that are not finished; run it again to go on
 deepcs study status STUDY  where its runs stand, also while another process runs it
 deepcs study report STUDY  its figures, tables and statistics, as one page
+deepcs study claims STUDY  the paper's claims, and what its runs say to each
 
-STUDY is demo, laptop or paper, which come with deepcs, or the path of a .toml file of your own.
+STUDY is demo, laptop, claims or paper, which come with deepcs, or the path of a .toml file.
 deepcs study COMMAND --help says more."""
 
 
@@ -67,6 +69,7 @@ COMMANDS = {
     "study run": "deepcs.cli.studies:Run",
     "study status": "deepcs.cli.studies:Status",
     "study report": "deepcs.cli.report:Report",
+    "study claims": "deepcs.cli.claims:Claims",
     "games": "deepcs.cli.games:Games",
     "find-position": "deepcs.cli.find_position:FindPosition",
     "bench": "deepcs.cli.runs:Bench",
@@ -110,6 +113,11 @@ def _run(arguments: list[str]) -> None:
     if arguments[0] == "--version":
         print(__version__)
         return
+    read_command(arguments).run()
+
+
+def read_command(arguments: Sequence[str]) -> Command:
+    """The command that the arguments describe, not yet run; raises ValueError."""
     words = 2 if arguments[0] == "study" else 1
     name, rest = " ".join(arguments[:words]), arguments[words:]
     if name not in COMMANDS:
@@ -118,7 +126,7 @@ def _run(arguments: list[str]) -> None:
     command_type: type[Command] = getattr(importlib.import_module(module), kind)
     if hasattr(command_type, "for_arguments"):
         command_type = command_type.for_arguments(rest)
-    parse(command_type, rest, f"deepcs {name}").run()
+    return parse(command_type, rest, f"deepcs {name}")
 
 
 def _help(arguments: Sequence[str]) -> str:

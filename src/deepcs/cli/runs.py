@@ -30,15 +30,15 @@ from deepcs.runs.trained import TrainedAgent, load_agent
 from deepcs.system.outputs import check_output
 
 
-def _agent_of(arguments: Sequence[str]) -> str:
-    """What --agent is set to."""
-    default: str = RunConfig.agent
+def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
+    """What a flag is set to."""
+    found = None
     for k, word in enumerate(arguments):
-        if word.startswith("--agent="):
-            default = word.partition("=")[2]
-        elif word == "--agent" and k + 1 < len(arguments):
-            default = arguments[k + 1]
-    return default
+        if word.startswith(f"{flag}="):
+            found = word.partition("=")[2]
+        elif word == flag and k + 1 < len(arguments):
+            found = arguments[k + 1]
+    return found
 
 
 RunPath = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -78,14 +78,25 @@ class Train:
 
     @classmethod
     def for_arguments(cls, arguments: Sequence[str]) -> type[Train]:
-        """With the settings of the agent that the arguments name: --a2c.gamma and so on."""
-        agent = find_agent(_agent_of(arguments))
+        """With the settings of the agent that the arguments name, --a2c.gamma and so on, and with
+        the defaults of the preset that they name.
+        """
+        named = _value_of("--preset", arguments)
+        world = tyro.MISSING  # it has no default
+        base = RunConfig(world)
+        if named not in (None, "None"):
+            base = RunConfig.from_preset(named, world)
+        asked = _value_of("--agent", arguments) or base.agent
+        agent = find_agent(asked)
         settings_type: Any = agent.Settings
         learner = Annotated[
             settings_type, tyro.conf.arg(name=agent.name, help=f"numbers of {agent.name}")
         ]
-        fields = {"learner": field(default_factory=agent.Settings)}
-        body = {"__doc__": cls.__doc__, "__annotations__": {"learner": learner}, **fields}
+        of_preset = base.learner is not None and asked == base.agent
+        numbers = base.learner if of_preset else agent.Settings()
+        fields = {"config": field(default=base), "learner": field(default=numbers)}
+        kinds = {"config": cls.__annotations__["config"], "learner": learner}
+        body = {"__doc__": cls.__doc__, "__annotations__": kinds, **fields}
         return dataclass(frozen=True)(type("Train", (cls,), body))
 
     def run(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,20 @@ from deepcs.runs.lease import LEASE_SECONDS
 from deepcs.runs.loop import Stop
 from deepcs.runs.train import stopping_on_signals
 from deepcs.studies.at_once import runs_at_once
-from deepcs.studies.experiment import StudyError
+from deepcs.studies.experiment import StudyError, StudyRun
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.job import Job
 from deepcs.studies.local import run_jobs
 from deepcs.studies.ray_engine import Cluster
-from deepcs.studies.status import run_statuses, status_table, summary
+from deepcs.studies.ray_nodes import Share
+from deepcs.studies.status import (
+    Watch,
+    longest_first,
+    pace_of,
+    run_statuses,
+    status_table,
+    summary,
+)
 from deepcs.studies.study import Study, load_study, study_name
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
@@ -50,7 +58,7 @@ class Run:
     """
 
     study: StudyName
-    """demo, laptop, paper, or the path of a .toml file"""
+    """demo, laptop, claims, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
     engine: Literal["local", "ray"] = "local"
@@ -76,8 +84,13 @@ class Run:
         folder.lock()
         try:
             folder.take(study)
-            with stopping_on_signals() as stop:
-                failures = self._run(study, folder, stop)
+            with suppress(OSError):
+                folder.write_failures({})
+            unfinished = folder.unfinished(study)
+            at_once = self.at_once or self._measured(study, folder, len(unfinished))
+            with stopping_on_signals() as stop:  # till now there is nothing to save
+                jobs = self._jobs(folder, unfinished)
+                failures = self._run(study, folder, jobs, at_once, stop)
         finally:
             folder.unlock()
         self._finish(study, folder, failures, stop.signal)
@@ -103,24 +116,26 @@ class Run:
         if self.engine == "local" and self.address is not None:
             raise StudyError("Got --address without a cluster; add --engine ray.")
 
-    def _run(self, study: Study, folder: StudyFolder, stop: Stop) -> dict[str, str]:
-        """Do what is unfinished; returns why runs failed, by name."""
-        failures: dict[str, str] = {}
-        with suppress(OSError):
-            folder.write_failures(failures)
-        unfinished = folder.unfinished(study)
-        workers = self.cpus_per_run if self.engine == "ray" else 1
-        jobs = [
+    def _jobs(self, folder: StudyFolder, runs: Sequence[StudyRun]) -> list[Job]:
+        """What is to be done, in the order in which it is begun."""
+        statuses = run_statuses(folder, runs)
+        return [
             Job(
                 run.config,
                 folder.run_path(run),
                 folder.log_path(run),
-                workers,
+                self.cpus_per_run if self.engine == "ray" else 1,
                 self.lease_seconds,
                 self.accept_changes,
             )
-            for run in unfinished
+            for run in longest_first(statuses, pace_of(folder, statuses))
         ]
+
+    def _run(
+        self, study: Study, folder: StudyFolder, jobs: Sequence[Job], at_once: int, stop: Stop
+    ) -> dict[str, str]:
+        """Do it; returns why runs failed, by name."""
+        failures: dict[str, str] = {}
 
         def failed(job: Job, reason: str) -> None:
             failures[job.out.name] = reason
@@ -128,18 +143,18 @@ class Run:
                 folder.write_failures(failures)
 
         if self.engine == "ray":
-            cluster = Cluster(self.address, self.cpus_per_run, self.gpus_per_run, self.retries)
+            share = Share(self.cpus_per_run, self.gpus_per_run)
+            cluster = Cluster(self.address, share, self.retries)
             with _showing(study, folder) as show:
                 cluster.run_jobs(jobs, failed=failed, show=show, stop=stop)
         else:
-            at_once = self.at_once or self._measured(study, folder, len(jobs))
             with _showing(study, folder) as show:
                 run_jobs(jobs, failed=failed, show=show, stop=stop, at_once=at_once)
         return failures
 
     def _measured(self, study: Study, folder: StudyFolder, unfinished: int) -> int:
         """Runs at a time that make this machine fastest."""
-        if unfinished < 2:
+        if unfinished < 2 or self.engine == "ray":
             return 1
         print("Measuring how many runs at a time are fastest here ...", flush=True)
         measured = runs_at_once([run.config for run in study.runs], folder.path / "at_once.json")
@@ -150,7 +165,8 @@ class Run:
         self, study: Study, folder: StudyFolder, failures: dict[str, str], signal: int | None
     ) -> None:
         """Say what came of it and what to do next; exits with code 1 if a run failed."""
-        print(f"{study.name}: {summary(run_statuses(folder, study.runs))}")
+        statuses = run_statuses(folder, study.runs)
+        print(f"{study.name}: {summary(statuses, pace_of(folder, statuses))}")
         for name, reason in failures.items():
             log = folder.path / "logs" / f"{name}.log"
             failed = f"{name} failed: {reason} (its log: {log})"
@@ -172,6 +188,7 @@ def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
     """A table of the running runs, redrawn in place; a line now and then elsewhere."""
     console = Console()
     following = [time.monotonic() + LIVE_SECONDS]
+    watch = Watch(folder, study.runs)
 
     def due(seconds: float) -> bool:
         if time.monotonic() < following[0]:
@@ -183,7 +200,8 @@ def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
 
         def say() -> None:
             if due(PLAIN_SECONDS):
-                print(f"{study.name}: {summary(run_statuses(folder, study.runs))}", flush=True)
+                statuses = watch.look()
+                print(f"{study.name}: {summary(statuses, pace_of(folder, statuses))}", flush=True)
 
         yield say
         return
@@ -191,7 +209,9 @@ def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
 
         def draw() -> None:
             if due(LIVE_SECONDS):
-                live.update(status_table(study.name, run_statuses(folder, study.runs), "running"))
+                statuses = watch.look()
+                pace = pace_of(folder, statuses)
+                live.update(status_table(study.name, statuses, pace, "running"))
 
         yield draw
 
@@ -201,7 +221,7 @@ class Status:
     """Where the runs of a study stand, also while another process runs it."""
 
     study: StudyName
-    """demo, laptop, paper, or the path of a .toml file"""
+    """demo, laptop, claims, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
 
@@ -210,7 +230,7 @@ class Status:
         study = folder.read()
         console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
         statuses = run_statuses(folder, study.runs)
-        console.print(status_table(study.name, statuses))
+        console.print(status_table(study.name, statuses, pace_of(folder, statuses)))
         for each in statuses:
             if each.state == "failed":
                 log = folder.log_path(each.run)

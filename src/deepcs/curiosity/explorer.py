@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
+from deepcs.curiosity.cells import NOWHERE, CellMemory, cell_number
 from deepcs.curiosity.grid import Curiosity
 from deepcs.curiosity.tiles import Position, Room, Tile, tile_from_json, tile_to_json
 from deepcs.system.snapshot import Snapshot, all_or_nothing, check_same, check_snapshot
@@ -18,7 +20,8 @@ class Explorer:
     """Leads a grid through games and lives, and keeps what people want to see of it.
 
     The grid forgets when its lifetime says so; the tiles and rooms counted here are always those
-    of the game, over all its lives.
+    of the game, over all its lives. Where places are cells, these pay and are shown instead of the
+    grid, which then only counts.
     """
 
     def __init__(
@@ -28,13 +31,21 @@ class Explorer:
         graded: bool = False,
         shape: tuple[int, int] = (84, 84),
         window: tuple[int, int] | None = None,
+        cells: CellMemory | None = None,
     ) -> None:
-        """`window`: raw units above and below the player that the plane shows; None: the room."""
+        """`window`: raw units above and below the player that the plane shows; None: the room.
+
+        cells: what pays and is shown instead of the grid; None: the grid.
+        """
         self.grid = grid
+        self.cells = cells
         self.graded = graded
         self.shape = shape
         self.window = window
         self.position: Position | None = None
+        self.cell = NOWHERE
+        """The number of the place where the last step ended: cell or tile; 0: none that counts."""
+        self._numbers: dict[Tile, int] = {}  # of tiles, as cells have
         self.intrinsic = 0.0
         self._room: Room = ()  # the room last visited, which the plane shows
         self._window_y = 0
@@ -53,25 +64,44 @@ class Explorer:
         """Rooms entered in this game, in order of first entry, whatever the grid's lifetime."""
         return tuple(self._rooms)
 
-    def start_game(self, position: Position | None) -> None:
+    def start_game(self, position: Position | None, cell: int | None = None) -> None:
         """A true game start; the position, if on the board, is the start tile."""
         self.grid.new_game()
+        if self.cells is not None:
+            self.cells.new_game()
         self._tiles, self._rooms = {}, {}
         self._room = ()
         self._plane = None
-        self.step(position)
+        self.step(position, cell)
         self.intrinsic = 0.0
 
     def lose_life(self) -> None:
         """The player lost one of the game's lives."""
         self.grid.lost_life()
+        if self.cells is not None:
+            self.cells.lost_life()
         self._plane = None
 
-    def step(self, position: Position | None) -> float:
-        """The agent took a step and stands here; returns the intrinsic reward I."""
+    def step(self, position: Position | None, cell: int | None = None) -> float:
+        """The agent took a step and stands here; returns the intrinsic reward I.
+
+        cell: the number of the cell, where places are cells; None: this step does not count.
+        """
+        if self.grid.fading is not None:
+            self.grid.fading.step += 1
+            self._plane = None
+        self.intrinsic = self._visit(position)
+        if self.cells is None:
+            self.cell = NOWHERE if position is None else self._number(self.grid.here)
+        else:
+            self.cell = NOWHERE if cell is None else cell
+            self.intrinsic = self._enter(cell)
+        return self.intrinsic
+
+    def _visit(self, position: Position | None) -> float:
+        """Visit a position's tile; what that pays."""
         self.position = position
         if position is None:
-            self.intrinsic = 0.0
             return 0.0
         if position.room != self._room:
             self._room = position.room
@@ -87,14 +117,33 @@ class Explorer:
         if here is before:
             if not self._tiles:  # a grid that outlives games: this one starts where the last ended
                 self._touch(here)
-            self.intrinsic = 0.0
             return 0.0
         self._visits[here] += 1
         self._touch(here)
         if new or grid.centred:
             self._plane = None
-        self.intrinsic = grid.bonus(self.graded)
-        return self.intrinsic
+        return grid.bonus(self.graded)
+
+    def _enter(self, cell: int | None) -> float:
+        """Enter a cell; what that pays."""
+        assert self.cells is not None
+        if self.cells.fading is not None:
+            self.cells.fading.step += 1
+        if cell is None:
+            return 0.0
+        before = self.cells.here
+        self.cells.visit(cell)
+        if self.cells.here != before:
+            self._plane = None
+        return self.cells.bonus(self.graded)
+
+    def _number(self, tile: Tile | None) -> int:
+        assert tile is not None
+        number = self._numbers.get(tile)
+        if number is None:
+            number = cell_number(json.dumps(tile_to_json(tile)).encode())
+            self._numbers[tile] = number
+        return number
 
     def _touch(self, tile: Tile) -> None:
         self._tiles[tile] = None
@@ -102,7 +151,12 @@ class Explorer:
 
     @property
     def plane(self) -> np.ndarray:
-        """The current room's map, as the network sees it: uint8 `shape`, 255 = touched."""
+        """The current room's map, as the network sees it: uint8 `shape`, 255 = touched.
+
+        Where places are cells: how new this one is and the last ones were.
+        """
+        if self._plane is None and self.cells is not None:
+            self._plane = self.cells.plane(self.shape)
         if self._plane is None:
             window = None
             if self.window is not None:
@@ -118,6 +172,7 @@ class Explorer:
             "room": self._room,
             "tiles": len(self._tiles),
             "rooms": len(self._rooms),
+            "cell": self.cell,
         }
 
     def take_visits(self) -> Counter[Tile]:
@@ -138,6 +193,7 @@ class Explorer:
             "window_y": self._window_y,
             "visits": [[tile_to_json(tile), n] for tile, n in self._visits.items()],
             "game_tiles": [tile_to_json(tile) for tile in self._tiles],
+            **({} if self.cells is None else {"cells": self.cells.snapshot()}),
         }
 
     @all_or_nothing
@@ -145,6 +201,8 @@ class Explorer:
         saved = check_snapshot(snapshot, "explorer", ("settings", *STATE))
         check_same(saved["settings"], {"graded": self.graded}, "explorer")
         self.grid.restore(saved["grid"])
+        if self.cells is not None:
+            self.cells.restore(saved["cells"])
         position = saved["position"]
         self.position = position and Position(position[0], position[1], tuple(position[2]))
         self.intrinsic = float(saved["intrinsic"])

@@ -78,6 +78,16 @@ def always(x: int, y: int, ram: Ram) -> bool:
     return True
 
 
+def never(x: int, y: int, ram: Ram) -> bool:
+    """Nobody knows where the player is."""
+    return False
+
+
+def nowhere(ram: Ram) -> tuple[int, int]:
+    """No coordinates are known."""
+    return 0, 0
+
+
 @dataclass(frozen=True)
 class Game:
     """One game's facts; `locate` reads them out of RAM."""
@@ -159,7 +169,12 @@ class Game:
         return Position(x, y, self.room(ram))
 
     def grid(
-        self, tile: TileSize | None = None, lifetime: Lifetime = "game", *, clamp: bool = True
+        self,
+        tile: TileSize | None = None,
+        lifetime: Lifetime = "game",
+        *,
+        clamp: bool = True,
+        half_life: float | None = None,
     ) -> CuriosityGrid:
         """A fresh curiosity grid of this game."""
         return CuriosityGrid(
@@ -168,7 +183,27 @@ class Game:
             lifetime=lifetime,
             y_up=self.screen.y_scale < 0,
             clamp=clamp,
+            half_life=half_life,
         )
+
+    @property
+    def is_located(self) -> bool:
+        """Whether its facts tell where the player is."""
+        return self.on_board is not never
+
+
+def unlocated(name: str) -> Game:
+    """A game of which nothing is known but its name: nobody can tell where the player is."""
+    return Game(
+        name,
+        x=None,
+        y=None,
+        bounds=Bounds(0, 0, 1, 1),
+        screen=Screen(0, 0, 0, 0),
+        place=nowhere,
+        on_board=never,
+        off_board_is="always, as nobody knows where the player is",
+    )
 
 
 class Tracker:

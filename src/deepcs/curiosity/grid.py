@@ -7,11 +7,15 @@ network sees: a map of where the agent has been. How positions become tiles is i
 
 from __future__ import annotations
 
-import math
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 import numpy as np
 
+from deepcs.curiosity.fading import NOTHING, Fading
+from deepcs.curiosity.lives import LIFETIMES as LIFETIMES
+from deepcs.curiosity.lives import Lifetime as Lifetime
+from deepcs.curiosity.lives import Lives as Lives
+from deepcs.curiosity.lives import check_lifetime as check_lifetime
 from deepcs.curiosity.tiles import (
     Bounds,
     Position,
@@ -36,17 +40,7 @@ from deepcs.system.snapshot import (
     check_snapshot,
 )
 
-Lifetime = Literal["game", "life", "never"]
-LIFETIMES: tuple[Lifetime, ...] = get_args(Lifetime)
 TOUCHED = 255  # brightness of a touched tile in the plane; untouched is 0
-
-
-def check_lifetime(lifetime: str) -> Lifetime:
-    """Return the lifetime if it is one, else raise ValueError."""
-    for known in LIFETIMES:
-        if lifetime == known:
-            return known
-    raise ValueError(f"Got lifetime {lifetime!r}; choose one of {', '.join(LIFETIMES)}.")
 
 
 class Curiosity(Protocol):
@@ -54,6 +48,8 @@ class Curiosity(Protocol):
 
     centred: bool
     """the plane moves with the player"""
+    fading: Fading | None
+    """None: visits do not fade"""
 
     @property
     def tiles(self) -> int: ...
@@ -74,36 +70,6 @@ class Curiosity(Protocol):
     def lost_life(self) -> None: ...
     def snapshot(self) -> Snapshot: ...
     def restore(self, snapshot: Snapshot) -> None: ...
-
-
-class Lives:
-    """When a life ends and what a visit pays: shared by the bounded and the unbounded grid."""
-
-    lifetime: Lifetime
-    _bonus_entries: int  # entries of the tile just entered; 0: nothing to pay
-
-    def new_life(self) -> None:
-        raise NotImplementedError
-
-    def new_game(self) -> None:
-        """A game starts: a new life, unless the lifetime is `never`."""
-        if self.lifetime != "never":
-            self.new_life()
-
-    def lost_life(self) -> None:
-        """The player lost one of the game's lives: a new life if the lifetime is `life`."""
-        if self.lifetime == "life":
-            self.new_life()
-
-    def bonus(self, graded: bool = False) -> float:
-        """Intrinsic reward I of the last visit.
-
-        1 for a first touch, else 0; graded: 1/√n for the n-th entry of a tile. The start tile,
-        the first of a life, is touched but not paid.
-        """
-        if graded:
-            return 1 / math.sqrt(self._bonus_entries) if self._bonus_entries else 0.0
-        return float(self._bonus_entries == 1)
 
 
 class CuriosityGrid(Lives):
@@ -128,10 +94,12 @@ class CuriosityGrid(Lives):
         lifetime: Lifetime = "game",
         y_up: bool = False,
         clamp: bool = True,
+        half_life: float | None = None,
     ) -> None:
         """`tile`: raw units across, or (across, down). `y_up`: raw y grows upward on the screen.
 
-        `clamp`: pull outside positions to the edge.
+        `clamp`: pull outside positions to the edge. `half_life`: steps after which a visit counts
+        half; None: visits do not fade.
         """
         self.bounds = bounds
         self.tile = tile
@@ -140,6 +108,7 @@ class CuriosityGrid(Lives):
         self.lifetime = check_lifetime(lifetime)
         self.y_up = y_up
         self.clamp = clamp
+        self.fading = None if half_life is None else Fading(half_life)
         self.columns, self.rows = count_tiles(bounds, self.sizes)
         self._pixels: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         self.new_life()
@@ -151,7 +120,7 @@ class CuriosityGrid(Lives):
         """Tiles touched in this life, over all rooms."""
         self.here: Tile | None = None
         """The tile last visited in this life; the same object until another is entered."""
-        self._bonus_entries = 0
+        self._forget()
 
     @property
     def rooms(self) -> tuple[Room, ...]:
@@ -180,9 +149,10 @@ class CuriosityGrid(Lives):
         """Touch the position's tile; True on its first touch in this life."""
         row, column = self.tile_of(position)
         here = (position.room, row, column)
-        self._bonus_entries = 0
+        self._bonus_entries, self._worth = 0, NOTHING
         if here == self.here:
             return False
+        worth = None if self.fading is None else self.fading.enter(here)
         starts = self.here is None
         self.here = here
         counts = self._entries.get(position.room)
@@ -192,6 +162,7 @@ class CuriosityGrid(Lives):
         counts[row, column] = entries
         if not starts:
             self._bonus_entries = entries
+            self._worth = worth or NOTHING
         if entries > 1:
             return False
         self.tiles += 1
@@ -203,7 +174,8 @@ class CuriosityGrid(Lives):
         shape: tuple[int, int] = (84, 84),
         window: tuple[int, int] | None = None,
     ) -> np.ndarray:
-        """The room's touched tiles as a picture: uint8 (height, width), 255 = touched.
+        """The room's touched tiles as a picture: uint8 (height, width), 255 = touched; where visits
+        fade, less by what is gone of a tile's last.
 
         Drawn in raw units, so that a partial last tile is narrow, then nearest neighbour; where
         there are more tiles than pixels, a pixel lights if any tile in it was touched. Up in the
@@ -214,6 +186,10 @@ class CuriosityGrid(Lives):
         if counts is None:
             return np.zeros(shape, np.uint8)
         touched = (counts > 0).astype(np.uint8) * np.uint8(TOUCHED)
+        if self.fading is not None:
+            for (where, row, column), left in self.fading.shades():
+                if where == room:
+                    touched[row, column] = round(TOUCHED * left)
         rows, columns = self._pixel_tiles(shape)
         plane = pool_tiles(touched, columns, axis=1)
         if window is None:
@@ -252,7 +228,7 @@ class CuriosityGrid(Lives):
                 len(self._entries), self.rows, self.columns
             ),
             "here": self.here and tile_to_json(self.here),
-            "bonus_entries": self._bonus_entries,
+            **self._snapshot_of_fading(tile_to_json),
         }
 
     def _settings(self) -> Snapshot:
@@ -260,6 +236,7 @@ class CuriosityGrid(Lives):
             "bounds": self.bounds.to_json(),
             "tile": tile_size_to_json(self.tile),
             "lifetime": self.lifetime,
+            **self._fading_setting(),
         }
 
     @all_or_nothing
@@ -285,4 +262,4 @@ class CuriosityGrid(Lives):
                 f"The snapshot's player stands on tile {self.here}, which it says was never "
                 "touched; use one that was saved whole."
             )
-        self._bonus_entries = int(saved["bonus_entries"])
+        self._restore_fading(saved, tile_from_json)

@@ -7,6 +7,8 @@ import re
 
 import numpy as np
 
+from deepcs.system.schedule import both_ends, number_at
+
 Weight = float | str
 """β in [0, 1], the game reward's share; `equal`, the paper's untuned case; or `sum:c`: R + cI."""
 NUMBERS = int, float, np.integer, np.floating
@@ -30,6 +32,29 @@ def check_weight(weight: Weight) -> Weight:
         f"Got reward weight {weight!r}; give β from 0 (intrinsic reward only) to 1 "
         "(game reward only), 'equal', or 'sum' (R + I, unclipped; 'sum:0.5' is R + 0.5·I)."
     )
+
+
+def check_run_weight(weight: Weight) -> Weight:
+    """As check_weight, for a run, over which β may change: `0.25:0.9`."""
+    if not is_scheduled(weight):
+        return check_weight(weight)
+    ends = both_ends(weight)
+    if ends is None or not all(0 <= share <= 1 for share in ends):
+        raise ValueError(
+            f"Got reward weight {weight!r}; give β at the start and at the end of the run, each "
+            "from 0 to 1, such as '0.25:0.9'."
+        )
+    return f"{ends[0]!r}:{ends[1]!r}"
+
+
+def is_scheduled(weight: Weight) -> bool:
+    """Whether β changes over the run."""
+    return isinstance(weight, str) and re.match(r"[-+.e\d]*:", weight) is not None
+
+
+def weight_at(weight: Weight, progress: float) -> Weight:
+    """The weight after a share of the run's steps, from 0 to 1."""
+    return number_at(weight, progress) if is_scheduled(weight) else weight
 
 
 def intrinsic_scale(weight: Weight) -> float | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from deepcs.curiosity.grid import TOUCHED, Lifetime, Lives, check_lifetime
+from deepcs.curiosity.fading import NOTHING, Fading
+from deepcs.curiosity.grid import TOUCHED
+from deepcs.curiosity.lives import Lifetime, Lives, check_lifetime
 from deepcs.curiosity.tiles import (
     Position,
     Room,
@@ -33,13 +35,19 @@ class UnboundedGrid(Lives):
     centred = True
 
     def __init__(
-        self, tile: TileSize = 16, *, lifetime: Lifetime = "game", y_up: bool = False
+        self,
+        tile: TileSize = 16,
+        *,
+        lifetime: Lifetime = "game",
+        y_up: bool = False,
+        half_life: float | None = None,
     ) -> None:
-        """`tile`: raw units across, or (across, down). `y_up`: raw y grows upward."""
+        """`tile`, `y_up`, `half_life`: as in CuriosityGrid."""
         self.tile = tile
         self._sizes = sizes(tile)
         self.lifetime = check_lifetime(lifetime)
         self.y_up = y_up
+        self.fading = None if half_life is None else Fading(half_life)
         self.new_life()
 
     def new_life(self) -> None:
@@ -48,7 +56,7 @@ class UnboundedGrid(Lives):
         self._rooms: dict[Room, None] = {}
         self.here: Tile | None = None
         """The tile last visited in this life; the same object until another is entered."""
-        self._bonus_entries = 0
+        self._forget()
 
     @property
     def tiles(self) -> int:
@@ -64,14 +72,16 @@ class UnboundedGrid(Lives):
         """Touch the position's tile; True on its first touch in this life."""
         row = tile_index(position.y, 0, self._sizes[1])
         here = (position.room, row, tile_index(position.x, 0, self._sizes[0]))
-        self._bonus_entries = 0
+        self._bonus_entries, self._worth = 0, NOTHING
         if here == self.here:
             return False
+        worth = None if self.fading is None else self.fading.enter(here)
         entries = self._entries.get(here, 0) + 1
         self._entries[here] = entries
         self._rooms[position.room] = None
         if self.here is not None:
             self._bonus_entries = entries
+            self._worth = worth or NOTHING
         self.here = here
         return entries == 1
 
@@ -81,13 +91,17 @@ class UnboundedGrid(Lives):
         shape: tuple[int, int] = (84, 84),
         window: tuple[int, int] | None = None,
     ) -> np.ndarray:
-        """Touched tiles around the player: uint8 (height, width), 255 = touched."""
+        """Touched tiles around the player: uint8 (height, width), 255 = touched; where visits fade,
+        less by what is gone of a tile's last.
+        """
         touched = np.zeros((VIEW, VIEW), np.uint8)
         if self.here is not None:
             top, left = self.here[1] - VIEW // 2, self.here[2] - VIEW // 2
+            shades = None if self.fading is None else dict(self.fading.shades())
             for y, x in np.ndindex(VIEW, VIEW):
-                if (room, top + y, left + x) in self._entries:
-                    touched[y, x] = TOUCHED
+                tile = room, top + y, left + x
+                if tile in self._entries:
+                    touched[y, x] = TOUCHED if shades is None else round(TOUCHED * shades[tile])
         if self.y_up:
             touched = touched[::-1]
         rows, columns = (pixel_tiles(pixels, VIEW, 1, VIEW) for pixels in shape)
@@ -100,11 +114,15 @@ class UnboundedGrid(Lives):
             "settings": self._settings(),
             "entries": [[tile_to_json(tile), n] for tile, n in self._entries.items()],
             "here": self.here and tile_to_json(self.here),
-            "bonus_entries": self._bonus_entries,
+            **self._snapshot_of_fading(tile_to_json),
         }
 
     def _settings(self) -> Snapshot:
-        return {"tile": tile_size_to_json(self.tile), "lifetime": self.lifetime}
+        return {
+            "tile": tile_size_to_json(self.tile),
+            "lifetime": self.lifetime,
+            **self._fading_setting(),
+        }
 
     @all_or_nothing
     def restore(self, snapshot: Snapshot) -> None:
@@ -115,4 +133,4 @@ class UnboundedGrid(Lives):
         self._entries = {tile_from_json(tile): int(n) for tile, n in saved["entries"]}
         self._rooms = {room: None for room, _, _ in self._entries}
         self.here = saved["here"] and tile_from_json(saved["here"])
-        self._bonus_entries = int(saved["bonus_entries"])
+        self._restore_fading(saved, tile_from_json)

@@ -14,11 +14,13 @@ import gymnasium
 import numpy as np
 from ale_py import Action, ALEInterface, ALEState, LoggerMode
 
+from deepcs.curiosity.cells import CellMemory
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.game import Game, Tracker
 from deepcs.curiosity.games import game as find
 from deepcs.curiosity.grid import Lifetime
 from deepcs.curiosity.tiles import Tile
+from deepcs.envs.pictures import CellFinder, Place
 from deepcs.envs.protocol import protocol as find_protocol
 from deepcs.envs.roms import rom_path
 from deepcs.envs.screen import NOTHING, PAIR, SCRATCH, SIZE, STACK, push_frame
@@ -62,13 +64,19 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         tile: int | None = None,
         graded: bool = False,
         max_frames: int | None = None,
+        place: Place = "position",
+        half_life: float | None = None,
+        frames: bool = False,
         render_mode: str | None = None,
     ) -> None:
         """Make the actor.
 
         game: its name, or the Game itself. protocol: `paper`, `baselines` or `machado`. grid: what
         the network sees of the grid. tile: its size in raw units (None: the game's own). graded:
-        I is 1/√n at the n-th entry. max_frames: raw frames per game (None: the protocol's).
+        I is 1/√n at the n-th entry. max_frames: raw frames per game (None: the protocol's). place:
+        what is visited, tiles by position or cells by the newest frame. half_life: steps after
+        which a visit counts half (None: visits do not fade). frames: put the newest frame into the
+        info, as `frame`.
         """
         if grid not in GRID_INPUTS:
             raise ValueError(f"Got grid {grid!r}; choose one of {', '.join(GRID_INPUTS)}.")
@@ -81,8 +89,15 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.max_frames = self.protocol.max_frames if max_frames is None else max_frames
         self.grid_input = grid
         self.render_mode = render_mode
+        self.finder = None if place == "position" else CellFinder(place, (SIZE, SIZE))
+        self.frame_shape = (SIZE, SIZE) if frames else None
         self.explorer = Explorer(
-            self.game.grid(tile, lifetime), graded=graded, window=self.game.window
+            self.game.grid(tile, lifetime, half_life=half_life),
+            graded=graded,
+            window=self.game.window,
+            cells=None
+            if self.finder is None
+            else CellMemory(lifetime=lifetime, half_life=half_life),
         )
         self.tracker = Tracker(self.game)
 
@@ -149,9 +164,13 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.tracker.reset()
         ram = self._read_ram()
         self._lives = self._read_lives(ram)
-        self.explorer.start_game(self.tracker.track(self.game.locate(ram)))
+        position = self.tracker.track(self.game.locate(ram))
         self._clear_stack()
-        self._observe(draw=True)
+        self._see()
+        if self.finder is not None:
+            self.finder.start_game()
+        self.explorer.start_game(position, self._cell())
+        self._show_plane()
         return self._shown(), self._info(0.0, False)
 
     def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -170,6 +189,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         lives = self._read_lives(ram)
         life_lost = 0 < lives < self._lives
         self._lives = lives
+        if self.needs_frame:
+            self._see()
         self._explore(ram, terminated)
         points = reward
         if life_lost:
@@ -180,7 +201,9 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self._score += points
         truncated = not terminated and self._frames >= self.max_frames
         self._over = terminated or truncated
-        self._observe(draw=self._shared is None or self._over)
+        if not self.needs_frame and (self._shared is None or self._over):
+            self._see()
+        self._show_plane()
         info = self._info(points, life_lost)
         if self._over:
             info["rooms_visited"] = self.explorer.rooms
@@ -267,6 +290,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             if self.ale.game_over():
                 break
         self._clear_stack()
+        if self.needs_frame:
+            self._see()
         return points
 
     def _see_last(self) -> None:
@@ -285,18 +310,41 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
     def _explore(self, ram: bytes, terminated: bool) -> None:
         """Visit where the player stands; never on the terminal step."""
         position = self.tracker.track(self.game.locate(ram))
-        self.explorer.step(None if terminated else position)
+        if terminated:
+            self.explorer.step(None)
+        else:
+            self.explorer.step(position, self._cell())
+
+    @property
+    def needs_frame(self) -> bool:
+        """Whether the newest frame must be there before the step is over."""
+        return self.finder is not None or self.frame_shape is not None
+
+    @property
+    def frame(self) -> np.ndarray:
+        """The newest frame: uint8 (84, 84)."""
+        newest: np.ndarray = self._observation[STACK - 1]
+        return newest
+
+    def _cell(self) -> int | None:
+        return None if self.finder is None else self.finder.find(self.frame)
+
+    def take_code(self, code: np.ndarray) -> None:
+        """Tell cells by this learned code from the next game on."""
+        assert self.finder is not None
+        self.finder.take_code(code)
 
     def _clear_stack(self) -> None:
         self._observation[:] = 0
         self._pair_shown[:] = NOTHING
         self._plane_shown = None
 
-    def _observe(self, draw: bool) -> None:
-        """Push the screens, if they are drawn now, and the plane into the stack."""
+    def _see(self) -> None:
+        """Push the frame of the newest screens into the stack."""
+        push_frame(self._observation, self._pair, self._pair_shown)
+
+    def _show_plane(self) -> None:
         stack = self._observation
-        if draw:
-            push_frame(stack, self._pair, self._pair_shown)
         if self.grid_input == "stacked":
             stack[STACK:-1] = stack[STACK + 1 :]
         if self.grid_input != "none" and self.explorer.plane is not self._plane_shown:
@@ -308,6 +356,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         info["life_lost"] = life_lost
         info["score"] = self._score
         info["lives"] = self._lives
+        if self.frame_shape is not None:
+            info["frame"] = self.frame
         return info
 
     def take_visits(self) -> Counter[Tile]:
@@ -326,6 +376,7 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
             "observation": self._observation.copy(),
             "explorer": self.explorer.snapshot(),
             "tracker": self.tracker.snapshot(),
+            **({} if self.finder is None else {"finder": self.finder.snapshot()}),
             "last_action": self._last_action,
             "frames": self._frames,
             "lives": self._lives,
@@ -364,6 +415,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
                 )
         self.explorer.restore(saved["explorer"])
         self.tracker.restore(saved["tracker"])
+        if self.finder is not None:
+            self.finder.restore(saved["finder"])
         self.ale.restoreState(ALEState(emulator))
         self._restored_screen = np.asarray(saved["screen"], np.uint8)
         self._observation[:] = saved["observation"]

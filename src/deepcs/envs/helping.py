@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from deepcs.envs.screen import PAIR, push_frame
-from deepcs.envs.seats import Ended, EnvFactory, PoolArrays, Seats, Spaces
+from deepcs.envs.seats import Ended, Env, EnvFactory, PoolArrays, Seats, Spaces
 
 EAGER = 4  # one in so many frames is drawn at once, while its screens are in the cache
 PATIENCE = 0.05  # seconds to poll for frames of others before going to sleep
@@ -86,7 +86,7 @@ class HelpingSeats(Seats):
         super().__init__(factories, first, arrays)
         self._arrays, self._worker, self._tickets = arrays, worker, tickets
         last = self.seats[len(self.seats) // EAGER :]
-        self._leaving = {seat for seat in last if hasattr(seat.env, "leave_frames")}
+        self._leaving = {seat for seat in last if leaves_frames(seat.env)}
         for seat in self._leaving:
             cast(Any, seat.env).leave_frames(arrays.screens[seat.index])
         self._steps = 0
@@ -128,6 +128,11 @@ class HelpingSeats(Seats):
             elif time.monotonic() > until:
                 return
             os.sched_yield()
+
+
+def leaves_frames(env: Env) -> bool:
+    """Whether others can draw its frames: it has none of its own use for them within a step."""
+    return hasattr(env, "leave_frames") and not getattr(env, "needs_frame", False)
 
 
 def build_seats(

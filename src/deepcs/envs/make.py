@@ -9,24 +9,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from deepcs.curiosity.game import Game
-from deepcs.curiosity.games import find_game, games, is_name, plain_name
+from deepcs.curiosity.games import games, is_name, plain_name
 from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight
 from deepcs.curiosity.tiles import check_whole_tile
+from deepcs.envs.arrays import ArrayObservation
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.layout import ChannelsFirst
 from deepcs.envs.mazes import MAZES, Maze
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.protocol import protocol as find_protocol
-from deepcs.envs.roms import check_known
-from deepcs.envs.seats import Env, Spaces
+from deepcs.envs.roms import atari_game
+from deepcs.envs.seats import Env, Spaces, spaces_of_env
 from deepcs.envs.wrapper import CuriosityWrapper
 from deepcs.system import limits
 from deepcs.system.importing import load_object
 from deepcs.system.limits import check_whole
 from deepcs.system.spelling import the_nearest
 
+NOVEL: dict[str, Any] = {"place": "position", "half_life": None, "frames": False}
+"""Settings of an actor that only some treatments need, and what they are elsewhere."""
 OWN = "module:factory of a function that returns a Gymnasium environment, or module:NAME of a Game"
 
 
@@ -34,8 +38,7 @@ def world_name(name: str) -> str:
     """The one spelling of a world's name; raises ValueError, naming the nearest, if unknown."""
     if ":" in name:
         return name
-    check_known(name)
-    found = find_game(name)
+    found = atari_game(name)
     if found is not None:
         return found.name
     known = [*games(), *MAZES]
@@ -51,7 +54,7 @@ def world_name(name: str) -> str:
 def make_actor(world: str | Game, *, render_mode: str | None = None, **settings: Any) -> Env:
     """One actor; settings as in AtariActor, of which a maze takes those it has."""
     name = world.name if isinstance(world, Game) else world_name(world)
-    game = world if isinstance(world, Game) else find_game(name)
+    game = world if isinstance(world, Game) else atari_game(name)
     if game is not None:
         _check_settings(name, settings)
         return AtariActor(game, render_mode=render_mode, **settings)
@@ -80,7 +83,7 @@ def check_not_ataris(world: str, settings: dict[str, Any]) -> None:
 def spaces_of(world: str, **settings: Any) -> Spaces:
     """What an actor of a world sees and does; settings as in make_actor."""
     env = make_actor(world, **settings)
-    spaces = Spaces(env.observation_space, env.action_space)
+    spaces = spaces_of_env(env)
     env.close()
     return spaces
 
@@ -93,14 +96,15 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
     name = path.partition(":")[2]
     _check_settings(path, settings)
     check_not_ataris(path, settings)
-    defaults: dict[str, Any] = {"lifetime": "game", "tile": None, "graded": False}
+    defaults: dict[str, Any] = {"lifetime": "game", "tile": None, "graded": False, **NOVEL}
     wanted = {key: settings.get(key, default) for key, default in defaults.items()}
     try:
         taken = inspect.signature(factory).parameters
     except ValueError as error:  # what is written in C need not have one
         raise ValueError(f"Got {path!r}, which is {factory!r}; give {OWN}.") from error
+    novel = {key: wanted[key] for key in NOVEL if key not in taken and wanted[key] != NOVEL[key]}
     for key, value in wanted.items():
-        if key not in taken and value != defaults[key]:
+        if key not in taken and key not in novel and value != defaults[key]:
             raise ValueError(
                 f"{path} takes no argument {key!r}, which {key}={value!r} needs; "
                 f"add it to the factory: def {name}({key}=...)."
@@ -122,6 +126,8 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
     env = factory(**given)
     if not isinstance(env, gymnasium.Env):
         raise ValueError(f"{path} returned {env!r}; give {OWN}.")
+    if novel:
+        env = _made_novel(path, env, novel, wanted)
     for layer in curious_layers(env):
         layer.mix = False  # R and I leave a world apart; the learner mixes them
         if bool(layer.grid) != wanted["grid"]:
@@ -130,7 +136,19 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
                 f"{path} {shows} the grid, which this treatment {does}; add an argument to the "
                 f"factory and hand it to CuriosityWrapper: def {name}(grid=True)."
             )
-    return with_channels_first(env)
+    return with_arrays(env)
+
+
+def _made_novel(path: str, env: Env, novel: dict[str, Any], wanted: dict[str, Any]) -> Env:
+    """Curiosity around an environment that has none, where its factory takes no such settings."""
+    if any(True for _ in curious_layers(env)):
+        key, value = next(iter(novel.items()))
+        raise ValueError(
+            f"{path} takes no argument {key!r}, which {key}={value!r} needs; add it to the factory "
+            "and hand it to CuriosityWrapper."
+        )
+    keys = "lifetime", "graded", "grid", *NOVEL
+    return CuriosityWrapper(env, mix=False, **{key: wanted[key] for key in keys})
 
 
 def curious_layers(env: Env) -> Iterator[CuriosityWrapper]:
@@ -146,12 +164,18 @@ def layers(env: Env) -> Iterator[Env]:
         yield env
 
 
-def with_channels_first(env: Env) -> Env:
-    """The environment with its images as networks take them, unless its factory saw to that."""
+def with_arrays(env: Env) -> Env:
+    """The environment with what it shows as networks take it: arrays, images channels first.
+
+    Images stay as they lie where its factory has turned them.
+    """
+    layout = env.image_layout if isinstance(env, CuriosityWrapper) else None
+    arrays = ArrayObservation(env)
+    shown = arrays if arrays.changes else env
     if any(isinstance(layer, ChannelsFirst) for layer in layers(env)):
-        return env
-    turned = ChannelsFirst(env, env.image_layout if isinstance(env, CuriosityWrapper) else None)
-    return turned if turned.changes else env
+        return shown
+    turned = ChannelsFirst(shown, layout)
+    return turned if turned.changes else shown
 
 
 @dataclass(frozen=True)
@@ -161,14 +185,35 @@ class WorldFacts:
     spaces: Spaces
     weight: Weight
     """its own, of the reward mix"""
+    unseen: tuple[str, ...]
+    """parts of its observations that a network is not shown"""
 
 
 def look_at(world: str | Game, **settings: Any) -> WorldFacts:
     """Make an actor, ask it, and let it go; settings as in make_actor."""
     env = make_actor(world, **settings)
     try:
-        spaces = Spaces(env.observation_space, env.action_space)
-        return WorldFacts(spaces, _own_weight(env))
+        spaces = spaces_of_env(env)
+        shown = (layer for layer in layers(env) if isinstance(layer, ArrayObservation))
+        unseen = tuple(name for layer in shown for name in layer.unseen)
+        return WorldFacts(spaces, _own_weight(env), unseen)
+    finally:
+        env.close()
+
+
+def random_frames(world: str | Game, steps: int, seed: int, **settings: Any) -> list[np.ndarray]:
+    """The grey frames of so many steps of random play; settings as in make_actor."""
+    env = make_actor(world, **{**settings, "frames": True})
+    try:
+        env.action_space.seed(seed)
+        _, info = env.reset(seed=seed)
+        frames = [np.array(info["frame"])]
+        while len(frames) < steps:
+            _, _, terminated, truncated, info = env.step(env.action_space.sample())
+            frames.append(np.array(info["frame"]))
+            if terminated or truncated:
+                env.reset()
+        return frames
     finally:
         env.close()
 
@@ -239,7 +284,7 @@ def make_vec(
         factory = world
         mix = False
     else:
-        known = world if isinstance(world, Game) else find_game(world_name(world))
+        known = world if isinstance(world, Game) else atari_game(world_name(world))
         # A worker gets the game itself: it may be known to this process alone.
         factory = functools.partial(make_actor, known or world, **settings)
         if mix and weight is None:

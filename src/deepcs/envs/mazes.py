@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
+from deepcs.curiosity.cells import CellMemory
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.grid import CuriosityGrid, Lifetime
 from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
 from deepcs.curiosity.tiles import Bounds, Position, Tile
 from deepcs.envs.maze_map import Cell, MazeMap
 from deepcs.envs.maze_rendering import Scene, draw_scene
+from deepcs.envs.pictures import CellFinder, Place, grey_frame
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 
 Observation = np.ndarray | dict[str, np.ndarray]
@@ -57,6 +59,9 @@ class Maze(gym.Env[Observation, np.int64]):
         max_steps: int | None = None,
         mix: bool = False,
         weight: Weight = "equal",
+        place: Place = "position",
+        half_life: float | None = None,
+        frames: bool = False,
         render_mode: str | None = None,
     ) -> None:
         """`grid`: show the touched tiles. `graded`: pay re-entries 1/√n. `tile`: cells across.
@@ -64,7 +69,8 @@ class Maze(gym.Env[Observation, np.int64]):
         `lifetime`: when tiles become new again (there are no lives: `life` is `game`).
         `compass`: show the way to the nearest untouched tile. `max_steps`: then the game is
         truncated; None: the class's `time_limit`. `mix`, `weight`: pay R and I mixed, as in
-        mix_rewards, instead of R alone.
+        mix_rewards, instead of R alone. `place`, `half_life`, `frames`: as in AtariActor; a frame
+        is the mean of the class's channels.
         """
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"Got render_mode {render_mode!r}; choose None or 'rgb_array'.")
@@ -77,10 +83,14 @@ class Maze(gym.Env[Observation, np.int64]):
         self.render_mode = render_mode
         self.map = MazeMap(self.layout)
         shape = self.map.height, self.map.width
+        self.finder = None if place == "position" else CellFinder(place, shape)
+        self.frame_shape = shape if frames else None
+        memory: dict[str, Any] = {"lifetime": lifetime, "half_life": half_life}
         self.explorer = Explorer(
-            CuriosityGrid(Bounds(0, 0, shape[1], shape[0]), tile, lifetime=lifetime),
+            CuriosityGrid(Bounds(0, 0, shape[1], shape[0]), tile, **memory),
             graded=graded,
             shape=shape,
+            cells=None if self.finder is None else CellMemory(**memory),
         )
         cells = self.map.letters
         self._items = tuple(self.map.places[item] for item in self.items)
@@ -90,6 +100,7 @@ class Maze(gym.Env[Observation, np.int64]):
         self._nearest = {cell: [*self.map.by_distance(cell)][1:] for cell in cells if compass}
         self._shape = len(self.channels) + grid, *shape
         self._pictures: dict[Look, np.ndarray] = {}
+        self._frames: dict[Look, np.ndarray] = {}
 
         self.action_space = gym.spaces.Discrete(self.actions)
         image = gym.spaces.Box(0, 255, self._shape, np.uint8)
@@ -122,7 +133,9 @@ class Maze(gym.Env[Observation, np.int64]):
         """Start a game; every game starts alike."""
         super().reset(seed=seed)
         self._begin()
-        self.explorer.start_game(self._positions[self._cell])
+        if self.finder is not None:
+            self.finder.start_game()
+        self.explorer.start_game(self._positions[self._cell], self._place())
         return self._observe(), self._info(0.0)
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -141,7 +154,10 @@ class Maze(gym.Env[Observation, np.int64]):
         self._over = solved or truncated
         reward = float(solved)
         self._score += reward
-        self.explorer.step(None if solved else self._positions[self._cell])
+        if solved:
+            self.explorer.step(None)
+        else:
+            self.explorer.step(self._positions[self._cell], self._place())
         info = self._info(reward)
         if self.mix:
             rewards = np.asarray(reward), np.asarray(info["intrinsic"])
@@ -155,14 +171,39 @@ class Maze(gym.Env[Observation, np.int64]):
         info["score"] = self._score
         if self._over:
             info["rooms_visited"] = self.explorer.rooms
+        if self.frame_shape is not None:
+            info["frame"] = self.frame
         return info
 
-    def _observe(self) -> Observation:
-        look = self._cell, self._halfway, self._taken
-        picture = self._pictures.get(look)
+    @property
+    def _look(self) -> Look:
+        return self._cell, self._halfway, self._taken
+
+    @property
+    def frame(self) -> np.ndarray:
+        """The mean of the channels, without touched tiles: uint8 (height, width)."""
+        frame = self._frames.get(self._look)
+        if frame is None:
+            channels = self._picture()[: len(self.channels)]
+            frame = self._frames[self._look] = grey_frame(channels, "CHW")
+        return frame
+
+    def _place(self) -> int | None:
+        return None if self.finder is None else self.finder.find(self.frame)
+
+    def take_code(self, code: np.ndarray) -> None:
+        """Tell cells by this learned code from the next game on."""
+        assert self.finder is not None
+        self.finder.take_code(code)
+
+    def _picture(self) -> np.ndarray:
+        picture = self._pictures.get(self._look)
         if picture is None:
-            picture = self._pictures[look] = self._draw()
-        image = picture.copy()
+            picture = self._pictures[self._look] = self._draw()
+        return picture
+
+    def _observe(self) -> Observation:
+        image = self._picture().copy()
         if self.grid:
             image[-1] = self.explorer.plane
         if self.compass:
@@ -177,13 +218,18 @@ class Maze(gym.Env[Observation, np.int64]):
         return image
 
     def _point(self) -> np.ndarray:
-        plane = self.explorer.plane
+        plane = self._touched()
         for cell in self._nearest[self._cell]:
             if not plane[cell]:
                 right, down = cell[1] - self._cell[1], cell[0] - self._cell[0]
                 away = math.hypot(right, down)
                 return np.array((right / away, down / away), np.float32)
         return np.zeros(2, np.float32)
+
+    def _touched(self) -> np.ndarray:
+        """The map, also where cells are shown instead."""
+        explorer = self.explorer
+        return explorer.plane if self.finder is None else explorer.grid.plane((), explorer.shape)
 
     def take_visits(self) -> Counter[Tile]:
         """How often each tile was entered since this was last asked."""
@@ -200,6 +246,7 @@ class Maze(gym.Env[Observation, np.int64]):
             "steps": self._steps,
             "score": self._score,
             "over": self._over,
+            **({} if self.finder is None else {"finder": self.finder.snapshot()}),
             "random": self.np_random.bit_generator.state,
         }
 
@@ -216,6 +263,8 @@ class Maze(gym.Env[Observation, np.int64]):
                 "restore one that was saved by the same version."
             )
         self.explorer.restore(saved["explorer"])
+        if self.finder is not None:
+            self.finder.restore(saved["finder"])
         self._cell = row, column
         self._halfway = bool(saved["halfway"])
         self._taken = tuple(bool(taken) for taken in saved["taken"])
@@ -231,7 +280,7 @@ class Maze(gym.Env[Observation, np.int64]):
         return draw_scene(
             Scene(
                 layout=self.layout,
-                touched=self.explorer.plane > 0,
+                touched=self._touched() > 0,
                 player=self._cell,
                 leaning=self.map.outward(self._cell) if self._halfway else (0, 0),
                 gone=tuple(

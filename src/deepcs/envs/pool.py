@@ -23,14 +23,14 @@ from gymnasium.vector.utils import batch_space
 
 from deepcs.curiosity.reward import Weight, mix_rewards
 from deepcs.curiosity.tiles import Tile
-from deepcs.envs.helping import HelpingArrays, Tickets, build_seats
+from deepcs.envs.helping import HelpingArrays, Tickets, build_seats, leaves_frames
 from deepcs.envs.seats import (
     Ended,
     EnvFactory,
     PoolArrays,
     Seats,
-    Spaces,
     actor_seed,
+    spaces_of_env,
 )
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
@@ -42,8 +42,9 @@ class ActorPool(VectorEnv[Any, Any, Any]):
     """Environments side by side, each starting its next game in the step in which one ends.
 
     Infos hold, for every actor, arrays `intrinsic`, `game_reward` and `life_lost` of the step
-    taken, and `tiles`, `rooms` and `score` of the game under way; where a game ended also
-    `final_obs`, `final_info` and `game`, its GameRecord.
+    taken, `cell`, the number of the place that it led to (0: none that counts), and, where actors
+    are asked for it, `frame`; further `tiles`, `rooms` and `score` of the game under way; where a
+    game ended also `final_obs`, `final_info` and `game`, its GameRecord.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
@@ -75,8 +76,8 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self.single_observation_space = sample.observation_space
         self.single_action_space = sample.action_space
         self.spec = sample.spec
-        self._spaces = Spaces(sample.observation_space, sample.action_space)
-        helping = workers > 1 and hasattr(sample, "leave_frames")
+        self._spaces = spaces_of_env(sample)
+        helping = workers > 1 and leaves_frames(sample)
         sample.close()
         self.num_envs = len(factories)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -84,7 +85,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self.first_actor = first_actor
         self.seed = seed
         self.weight = weight
-        self._copy = copy
+        self.copy = copy
         self._stepping = False
         self._started = False
         self._steps = 0  # that workers have taken
@@ -225,7 +226,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
                 self._wait_for_frames()
         arrays = self._arrays
         results = arrays.rewards, arrays.terminated, arrays.truncated
-        rewards, terminated, truncated = (a.copy() if self._copy else a for a in results)
+        rewards, terminated, truncated = (a.copy() if self.copy else a for a in results)
         if self.weight is not None:
             rewards = mix_rewards(rewards, arrays.intrinsic, self.weight)
         return self._observations(), rewards, terminated, truncated, self._infos(ended)
@@ -249,7 +250,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
 
     def _observations(self) -> Any:
         parts = self._arrays.observations
-        if self._copy:
+        if self.copy:
             parts = {name: part.copy() for name, part in parts.items()}
         return parts.get("", parts)
 
@@ -262,8 +263,11 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             "tiles": arrays.tiles,
             "rooms": arrays.rooms,
             "score": arrays.scores,
+            "cell": arrays.cells,
         }
-        if self._copy:
+        if arrays.frames is not None:
+            infos["frame"] = arrays.frames
+        if self.copy:
             infos = {name: array.copy() for name, array in infos.items()}
         if ended:
             infos["final_info"] = {}
@@ -306,6 +310,11 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         """How often each tile was entered, over all actors, since this was last asked."""
         self._check_idle("take_visits")
         return sum(self._each("take_visits"), Counter())
+
+    def take_code(self, code: np.ndarray) -> None:
+        """Tell cells by this learned code, in each actor from its next game on."""
+        self._check_idle("take_code")
+        self._each("take_code", [(code,) for _ in self._deal([])])
 
     @property
     def freezable(self) -> bool:

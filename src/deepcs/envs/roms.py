@@ -8,7 +8,8 @@ from pathlib import Path
 from ale_py import roms
 from ale_py.registration import rom_id_to_name
 
-from deepcs.curiosity.games import game_named, is_name, plain_name
+from deepcs.curiosity.game import Game, unlocated
+from deepcs.curiosity.games import find_game, game_named, is_name, plain_name
 from deepcs.system.spelling import the_nearest
 
 FOR_TWO = ("combat", "joust", "maze_craze", "warlords")  # the emulator exits when they are loaded
@@ -46,14 +47,21 @@ def rom_path(name: str) -> Path:
     return path
 
 
-def check_known(name: str) -> None:
-    """Raise ValueError for a game of ale-py's that nobody has added.
+def atari_game(name: str) -> Game | None:
+    """The game of that name: a known one, or another of ale-py's, of which no position is known.
 
-    To be asked before `find_game`, for which Atlantis may be the beginning of Atlantis2.
+    None: it is no Atari game.
     """
     rom = None if ":" in name or game_named(name) else rom_named(name)
-    if rom is not None:
+    # Asked before `find_game`, for which Atlantis may be the beginning of Atlantis2.
+    return find_game(name) if rom is None else unlocated(rom)
+
+
+def check_known(name: str) -> None:
+    """Raise ValueError for a game of ale-py's whose positions nobody has added."""
+    game = atari_game(name)
+    if game is not None and not game.is_located:
         raise ValueError(
             f"Got {name!r}, which is a game of ale-py's but not known to deepcs; `deepcs "
-            f"find-position {rom}` helps to add it, by register_game or as module:NAME."
+            f"find-position {game.name}` helps to add it, by register_game or as module:NAME."
         )

@@ -14,6 +14,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
+from deepcs.curiosity.cells import NOWHERE
 from deepcs.curiosity.tiles import Room, Tile
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 
@@ -27,6 +28,14 @@ class Spaces:
 
     observation: gymnasium.Space[Any]
     action: gymnasium.Space[Any]
+    frame: tuple[int, int] | None = None
+    """height and width of the frames in its infos; None: there are none"""
+
+
+def spaces_of_env(env: Env) -> Spaces:
+    """What an environment shows."""
+    frame = env.get_wrapper_attr("frame_shape") if env.has_wrapper_attr("frame_shape") else None
+    return Spaces(env.observation_space, env.action_space, frame)
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,10 @@ class PoolArrays:
         self.tiles = self._array((seats,), np.int64)
         self.rooms = self._array((seats,), np.int64)
         self.scores = self._array((seats,), np.float64)
+        self.cells = self._array((seats,), np.int64)
+        self.frames = None
+        if spaces.frame is not None:
+            self.frames = self._array((seats, *spaces.frame), np.uint8)
         self.observations: dict[str, np.ndarray] = {
             name: self._array((seats, *box.shape), box.dtype)
             for name, box in observation_boxes(spaces.observation).items()
@@ -109,7 +122,7 @@ def observation_boxes(space: gymnasium.Space[Any]) -> dict[str, gymnasium.spaces
             return cast(dict[str, gymnasium.spaces.Box], parts)
     raise ValueError(
         f"Got observation space {space}; the pool takes a Box, or a Dict of Boxes: "
-        "wrap the environment with gymnasium.wrappers.FlattenObservation."
+        "wrap the environment with deepcs.ArrayObservation."
     )
 
 
@@ -176,6 +189,9 @@ class Seat:
         arrays.life_lost[index] = info.get("life_lost", False)
         arrays.terminated[index] = terminated
         arrays.truncated[index] = truncated
+        arrays.cells[index] = info.get("cell", NOWHERE)
+        if arrays.frames is not None:
+            arrays.frames[index] = info["frame"]
         if not (terminated or truncated):
             self._write(observation, info)
             return None
@@ -273,6 +289,10 @@ class Seats:
     def restore(self, snapshots: list[Snapshot]) -> None:
         for seat, snapshot in zip(self.seats, snapshots, strict=True):
             seat.restore(snapshot)
+
+    def take_code(self, code: np.ndarray) -> None:
+        for seat in self.seats:
+            _methods_of(seat.env).take_code(code)
 
     def take_visits(self) -> Counter[Tile]:
         return sum((seat.take_visits() for seat in self.seats), Counter())

@@ -15,6 +15,7 @@ import numpy as np
 from ale_py import ALEInterface
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
+from deepcs.curiosity.cells import CellMemory
 from deepcs.curiosity.explorer import Explorer
 from deepcs.curiosity.game import Game, Tracker
 from deepcs.curiosity.games import games
@@ -26,6 +27,8 @@ from deepcs.curiosity.unbounded import UnboundedGrid
 from deepcs.envs.layout import Layout
 from deepcs.envs.lifecycle import Emulator, Env, Lifecycle
 from deepcs.envs.locating import HOW_TO_LOCATE, Locate, Locator
+from deepcs.envs.pictures import CellFinder, Place
+from deepcs.envs.seeing import Sight
 from deepcs.envs.showing import GridShown, Showing
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
 
@@ -81,6 +84,9 @@ class CuriosityWrapper(
         grid: GridShown = True,
         shape: tuple[int, int] = (84, 84),
         layout: Layout | None = None,
+        place: Place = "position",
+        half_life: float | None = None,
+        frames: bool = False,
     ) -> None:
         """Wrap the environment.
 
@@ -93,6 +99,10 @@ class CuriosityWrapper(
         `life` or `never`. graded: I is 1/√n at the n-th entry. mix, weight: the reward, see above.
         grid: show the plane; `beside`: in a Dict beside the observation, also if that is an image.
         shape: its size in a Dict. layout: of an image, `HWC`, `CHW` or `HW` (None: recognised).
+        place: `position`; `pixels` or deepcs.Pixels(width, height, levels), for any image: cells
+        of what looks alike in a small grey picture; or a function of the grey frame that returns
+        whatever two places differ in. half_life: steps after which a visit counts half (None:
+        visits do not fade). frames: put the grey frame into the info, as `frame`.
         """
         gymnasium.utils.RecordConstructorArgs.__init__(
             self,
@@ -108,6 +118,9 @@ class CuriosityWrapper(
             grid=grid,
             shape=shape,
             layout=layout,
+            place=place,
+            half_life=half_life,
+            frames=frames,
         )
         super().__init__(env)
         if bounds is not None and not isinstance(bounds, Bounds):
@@ -119,7 +132,16 @@ class CuriosityWrapper(
         ale = getattr(env.unwrapped, "ale", None)
         if isinstance(ale, ALEInterface):
             self._lifecycle = Emulator(env, ale)
-        self.game = None if locate is not None else self._known_game(bounds, y_up)
+        seen = frames or place != "position"
+        self._sight = Sight(env.observation_space, layout) if seen else None
+        self.finder: CellFinder | None = None
+        if self._sight is not None and place != "position":
+            self.finder = CellFinder(place, self._sight.shape)
+        self.frame_shape = self._sight.shape if self._sight is not None and frames else None
+        self.game = None
+        needs_position = self.finder is None and not frames
+        if locate is None and (needs_position or self._emulated_game() is not None):
+            self.game = self._known_game(bounds, y_up)
         self.tracker = None if self.game is None else Tracker(self.game)
         self.weight = check_weight(self._own_weight() if weight is None else weight)
         self._watch = MixWatch(self.weight)
@@ -127,20 +149,28 @@ class CuriosityWrapper(
         self._showing = Showing(env.observation_space, grid, shape, layout)
         self.observation_space = self._showing.space
         touched: Curiosity
+        memory: dict[str, Any] = {"lifetime": lifetime, "half_life": half_life}
+        self._locator: Locator | None = None
         if self.game is not None:
-            touched = self.game.grid(tile, lifetime, clamp=clamp)
+            touched = self.game.grid(tile, clamp=clamp, **memory)
         else:
             tile = check_tile(1 if tile is None else tile)
             touched = (
-                UnboundedGrid(tile, lifetime=lifetime, y_up=y_up)
+                UnboundedGrid(tile, y_up=y_up, **memory)
                 if bounds is None
-                else CuriosityGrid(bounds, tile, lifetime=lifetime, y_up=y_up, clamp=clamp)
+                else CuriosityGrid(bounds, tile, y_up=y_up, clamp=clamp, **memory)
             )
-            assert locate is not None
-            self._locator = Locator(locate, tile, bounds)
-        window = None if self.game is None else self.game.window
-        self.explorer = Explorer(touched, graded=graded, shape=self._showing.shape, window=window)
-        self._showing.warn_of_crowds(touched)
+            if locate is not None:
+                self._locator = Locator(locate, tile, bounds)
+        self.explorer = Explorer(
+            touched,
+            graded=graded,
+            shape=self._showing.shape,
+            window=None if self.game is None else self.game.window,
+            cells=None if self.finder is None else CellMemory(**memory),
+        )
+        if self.finder is None:
+            self._showing.warn_of_crowds(touched)
 
     @property
     def image_layout(self) -> Layout | None:
@@ -152,6 +182,9 @@ class CuriosityWrapper(
         if self.game is not None:
             return self.game.weight
         return "equal" if isinstance(self._lifecycle, Emulator) else UNCLIPPED
+
+    def _emulated_game(self) -> Game | None:
+        return self._lifecycle.game if isinstance(self._lifecycle, Emulator) else None
 
     def _known_game(self, bounds: Bounds | None, y_up: bool) -> Game:
         """The game whose facts tell where the player stands."""
@@ -191,7 +224,7 @@ class CuriosityWrapper(
             self.explorer.step(None)
         if life_lost:
             self.explorer.lose_life()
-        return self._shown(observation), self._info(info, 0.0, life_lost)
+        return self._shown(observation), self._info(info, 0.0, life_lost, observation)
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Step the wrapped environment and look where the player stands."""
@@ -203,11 +236,14 @@ class CuriosityWrapper(
             self._start_game(observation, info)
         else:
             position = self._position(observation, info)
-            self.explorer.step(position if self._lifecycle.position_counts() else None)
+            if self._lifecycle.position_counts():
+                self.explorer.step(position, self._cell(observation))
+            else:
+                self.explorer.step(None)
         if life_lost:
             self.explorer.lose_life()
         game_reward = float(reward)
-        info = self._info(info, game_reward, life_lost)
+        info = self._info(info, game_reward, life_lost, observation)
         if terminated or truncated:
             info["rooms_visited"] = self.explorer.rooms
         if self.mix:
@@ -227,16 +263,32 @@ class CuriosityWrapper(
         self._moved = False
         if self.tracker is not None:
             self.tracker.reset()
-        self.explorer.start_game(self._position(observation, info))
+        if self.finder is not None:
+            self.finder.start_game()
+        self.explorer.start_game(self._position(observation, info), self._cell(observation))
 
     def _position(self, observation: Any, info: dict[str, Any]) -> Position | None:
         """Where the player stands, if that counts; to be asked once per step."""
         if self.tracker is not None and isinstance(self._lifecycle, Emulator):
             return self.tracker.track(self.tracker.game.locate(self._lifecycle.ram()))
-        return self._locator.find(self.env, observation, info)
+        return None if self._locator is None else self._locator.find(self.env, observation, info)
 
-    def _info(self, info: dict[str, Any], reward: float, life_lost: bool) -> dict[str, Any]:
+    def _cell(self, observation: Any) -> int | None:
+        if self.finder is None or self._sight is None:
+            return None
+        return self.finder.find(self._sight.frame(observation))
+
+    def take_code(self, code: np.ndarray) -> None:
+        """Tell cells by this learned code from the next game on."""
+        assert self.finder is not None
+        self.finder.take_code(code)
+
+    def _info(
+        self, info: dict[str, Any], reward: float, life_lost: bool, observation: Any
+    ) -> dict[str, Any]:
         told = self.explorer.info()
+        if self.frame_shape is not None and self._sight is not None:
+            told["frame"] = self._sight.frame(observation)
         return {**info, **told, "life_lost": life_lost, "game_reward": reward}
 
     def take_visits(self) -> Counter[Tile]:
@@ -256,6 +308,7 @@ class CuriosityWrapper(
             "env": self._freezable().snapshot(),
             "explorer": self.explorer.snapshot(),
             "tracker": None if self.tracker is None else self.tracker.snapshot(),
+            **({} if self.finder is None else {"finder": self.finder.snapshot()}),
             "moved": self._moved,
         }
 
@@ -268,6 +321,8 @@ class CuriosityWrapper(
         self.explorer.restore(saved["explorer"])
         if self.tracker is not None:
             self.tracker.restore(saved["tracker"])
+        if self.finder is not None:
+            self.finder.restore(saved["finder"])
         env.restore(saved["env"])
         self._moved = bool(saved["moved"])
         self._lifecycle.game_started(resetting=False)  # the restored game, its lives: nothing new

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from deepcs.curiosity.games import find_game
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.make import make_actor
+from deepcs.envs.roms import atari_game
 from deepcs.envs.seats import Env
 
 
@@ -40,7 +40,7 @@ def make_filmed(world: str, settings: dict[str, Any], actor: type[AtariActor] = 
     """
     if settings.get("lifetime") == "never":
         settings = {**settings, "lifetime": "game"}
-    game = find_game(world)
+    game = atari_game(world)
     if game is not None:
         return actor(game, render_mode="rgb_array", **settings)
     return make_actor(world, render_mode="rgb_array", **settings)

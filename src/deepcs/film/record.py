@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import CuriosityGrid
+from deepcs.envs.roms import atari_game
 from deepcs.envs.seats import Env
 from deepcs.film.filmed import make_filmed
 from deepcs.film.mp4 import Mp4
@@ -132,7 +132,7 @@ def _written_beside(path: Path) -> Iterator[Path]:
 
 def make_world(agent: TrainedAgent) -> Env:
     """One actor as the agent knows it, that can be looked at; its grid starts empty."""
-    return make_filmed(agent.config.world, agent.config.actor_settings())
+    return agent.teach(make_filmed(agent.config.world, agent.config.actor_settings()))
 
 
 class Camera:
@@ -142,7 +142,7 @@ class Camera:
         """`info`: of the game's start."""
         config = agent.config
         self._env = env
-        self._game = find_game(config.world)
+        self._game = atari_game(config.world)
         self._explorer: Explorer | None = None
         if env.has_wrapper_attr("explorer"):
             self._explorer = env.get_wrapper_attr("explorer")
@@ -207,7 +207,7 @@ def _film(agent: TrainedAgent, game: PlayedGame, path: Path, fps: int) -> Tally:
         with Mp4(path, camera.size, fps) as video:
             video.add(camera.shoot(tally, info))
             for action in game.actions:
-                _, reward, terminated, truncated, info = env.step(np.int64(action))
+                _, reward, terminated, truncated, info = env.step(action)
                 tally.add(float(reward), info)
                 video.add(camera.shoot(tally, info))
                 if terminated or truncated:

@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import dataclasses
-import platform
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import torch
 import tyro
 
-from deepcs._version import __version__
 from deepcs.agents.networks import plan_network
 from deepcs.agents.replicas import check_memory
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent
 from deepcs.agents.training import Training
-from deepcs.curiosity.games import find_game
-from deepcs.curiosity.reward import Weight, check_weight, is_apart, kept_apart
+from deepcs.curiosity.novelty import Novelty
+from deepcs.curiosity.reward import Weight, check_run_weight, is_apart, kept_apart
 from deepcs.curiosity.tiles import check_whole_tile
 from deepcs.envs.make import check_not_ataris, is_curious, look_at, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
+from deepcs.envs.roms import atari_game
 from deepcs.runs.counts import Count, World
-from deepcs.runs.sources import source_digest
+from deepcs.runs.novel import (
+    DEFAULT,
+    batch_novelty,
+    check_graded,
+    check_located,
+    full_novelty,
+    novel_settings,
+    saved_novelty,
+    with_cells,
+)
+from deepcs.runs.precision import ASKED, choose_here
+from deepcs.runs.presets import check_preset, preset
 from deepcs.runs.treatment import OLD_NAMES, Treatment, treatment
 from deepcs.system import limits
 from deepcs.system.importing import is_path
 from deepcs.system.limits import check_whole
 from deepcs.system.process import cores
 
-FORMAT = 2  # of the run folder: what is written, and can be resumed
-READABLE = (1, 2)  # formats that can be evaluated, recorded and reported
-LIBRARIES = ("torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless")
 PAPER_STEPS = 160_000_000
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
+ADDED = {"precision": "float32", "preset": None}
+"""Settings that format 2 did not have at first, and what runs without them did."""
+ADDED_TO_LEARNERS = {"imitation": 0, "imitation_samples": None}
+"""The same of the built-in learners' settings."""
 WHOLE = {  # the least and the most that a setting may be
     "steps": (1, limits.STEPS),
     "actors": (1, limits.ACTORS),
@@ -56,7 +65,8 @@ class RunConfig:
     world: World
     """a game, a maze, or module:NAME of a game or module:factory of an environment of your own"""
     treatment: str = "deepcs"
-    """deepcs, plain, no-grid, no-intrinsic, never-reset or life-reset"""
+    """deepcs, plain, no-grid, no-intrinsic, never-reset, life-reset; counts, pseudo-counts, rnd,
+    counts+grid, hybrid, deepcs-pixels, deepcs-hash or fading"""
     protocol: str = "paper"
     """Atari games: paper, baselines or machado; elsewhere nothing but paper, without meaning"""
     steps: Count = PAPER_STEPS
@@ -66,7 +76,7 @@ class RunConfig:
     actors: int = 16
     """games played side by side (paper)"""
     weight: Weight | None = None
-    """β, the game reward's share; equal; or sum:c, R + cI unclipped; None: the world's own"""
+    """β, the game reward's share; 0.25:0.9, linear over the run; equal; sum:c; None: the world's"""
     tile: int | None = None
     """tile size in raw units; None: the game's own (paper)"""
     grid: Literal["plane", "stacked"] = "plane"
@@ -75,6 +85,8 @@ class RunConfig:
     """mazes: show the way to the nearest untouched tile, beside the picture"""
     graded: bool = False
     """intrinsic reward of 1/√n at a tile's n-th entry, instead of 1 at the first"""
+    novelty: Novelty = DEFAULT
+    """other answers than the treatment's to what is new, and the numbers of its parts"""
     max_frames: int | None = None
     """raw frames per game (Atari games); None: the protocol's"""
     agent: str = "a2c"
@@ -83,6 +95,8 @@ class RunConfig:
     """the agent's own numbers, of its Settings class; None: their defaults"""
     network: str = "auto"
     """fast (built in), joint (for several arrays), module:function of your own; auto: what fits"""
+    precision: Literal["float32", "bfloat16", "auto"] = "float32"
+    """what network fast multiplies in; auto: bfloat16 where the CPU has instructions for it"""
     shards: int = 0
     """parts of the batch whose gradients are computed apart, then added; 0: chosen, one per core"""
     threads: int = 1
@@ -95,6 +109,21 @@ class RunConfig:
     """steps between checkpoints; 0: about ten minutes' worth"""
     milestone_every: Count = 10_000_000
     """a checkpoint is kept for good whenever this many steps have passed"""
+    preset: str | None = None
+    """other defaults than the paper's: fast (games), maze; what is given beside it goes before"""
+
+    @classmethod
+    def from_preset(cls, name: str, world: str, **settings: Any) -> RunConfig:
+        """The settings of a preset, but for those that are given.
+
+        learner: the agent's settings, or a dict of some of them, such as {"epochs": 4}.
+        """
+        chosen = preset(name)
+        learner = settings.pop("learner", {})
+        if isinstance(learner, dict):
+            learner = make_settings(chosen.agent, {**chosen.learner, **learner})
+        given = {"agent": chosen.agent, **chosen.settings, **settings}
+        return cls(world, learner=learner, preset=name, **given)
 
     def resolved(self) -> RunConfig:
         """With every choice made that needs no look at the world, and checked.
@@ -103,7 +132,7 @@ class RunConfig:
         """
         self.check()
         world = world_name(self.world)
-        known = find_game(world)
+        known = atari_game(world)
         settings = self._checked_learner()
         device = self._device()
         shards = self.shards or self._fitting_shards(settings, known is not None)
@@ -113,12 +142,16 @@ class RunConfig:
             treatment=treatment(self.treatment).name,
             weight=self._weight(settings, known.weight if known else maze_weight(world)),
             tile=self._first(self.tile, known and known.tile, 1 if world in MAZES else None),
+            novelty=saved_novelty(self.novelty, self.treatment_settings),
             max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
             learner=settings,
             shards=1 if device != "cpu" else min(shards, self.actors),
             device=device,
         )
-        find_agent(self.agent).check_division(settings, chosen.actors, chosen.shards)
+        agent = find_agent(self.agent)
+        if self.precision == "bfloat16":  # refused where it would be emulated
+            choose_here(self.precision, agent, self.network, device)
+        agent.check_division(settings, chosen.actors, chosen.shards)
         often = self.checkpoint_every or TEN_MINUTES["maze" if world in MAZES else "atari"]
         return dataclasses.replace(
             chosen,
@@ -132,6 +165,8 @@ class RunConfig:
         if not self.is_atari:
             asked = {"protocol": self.protocol, "max_frames": self.max_frames, "grid": self.grid}
             check_not_ataris(self.world, asked)
+        novelty = with_cells(self.novelty, self.world, self.seed, self.actor_settings())
+        self = dataclasses.replace(self, novelty=novelty)
         facts = look_at(self.world, **self.actor_settings())
         weight = self._weight(self.learner, facts.weight)
         config = dataclasses.replace(self, weight=weight)
@@ -143,7 +178,8 @@ class RunConfig:
         check_memory(training, plan)
         training.agent_type.vectors(self.learner, plan, self.shards)
         self._check_curious()
-        return dataclasses.replace(config, network=plan.name)
+        chosen = choose_here(self.precision, training.agent_type, plan.name, self.device)
+        return dataclasses.replace(config, network=plan.name, precision=chosen.precision)
 
     def _check_curious(self) -> None:
         """Refuse a treatment that needs curiosity where there is none."""
@@ -184,7 +220,7 @@ class RunConfig:
                 else f"Got weight {self.weight!r} for {self.agent} with one value, which needs a "
                 "mix of R and I; leave weight out, or choose two values."
             )
-        return self.weight if two else check_weight(self.weight)
+        return self.weight if two else check_run_weight(self.weight)
 
     @staticmethod
     def _first(*choices: Any) -> Any:
@@ -201,7 +237,9 @@ class RunConfig:
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"Got {name} {getattr(self, name)!r}; give a text.")
         if self.weight is not None and not is_apart(self.weight):
-            check_weight(self.weight)
+            check_run_weight(self.weight)
+        if self.precision not in ASKED:
+            raise ValueError(f"Got precision {self.precision!r}; choose {', '.join(ASKED)}.")
         if self.grid not in ("plane", "stacked"):
             raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
         if self.max_frames is not None:
@@ -209,10 +247,26 @@ class RunConfig:
         if self.tile is not None:
             check_whole_tile(self.tile)
         protocol(self.protocol)
-        treatment(self.treatment)
-        world_name(self.world)
+        world = world_name(self.world)
+        self._check_novelty(world)
+        if self.preset is not None:
+            kind = "games" if atari_game(world) else "mazes" if world in MAZES else None
+            check_preset(self.preset, self.agent, kind)
         if not is_path(self.agent):
             self._checked_learner()
+
+    def _check_novelty(self, world: str) -> None:
+        """Refuse choices that make no sense, or not in this world."""
+        wanted, full = self.treatment_settings, self.full_novelty
+        check_graded(self.graded, full, wanted)
+        game = None if is_path(world) else atari_game(world)
+        if game is not None:
+            check_located(game, full, wanted)
+
+    @property
+    def full_novelty(self) -> Novelty:
+        """The treatment's answers to what is new, and this run's own."""
+        return full_novelty(self.novelty, self.treatment_settings)
 
     def _checked_learner(self) -> Any:
         """The agent's settings, or their defaults."""
@@ -265,7 +319,7 @@ class RunConfig:
     @property
     def is_atari(self) -> bool:
         """Whether the world is an Atari game, of which alone there are protocols and frames."""
-        return find_game(self.world) is not None
+        return atari_game(self.world) is not None
 
     @property
     def agent_name(self) -> str:
@@ -275,17 +329,19 @@ class RunConfig:
     @property
     def name(self) -> str:
         """A folder name for this run."""
-        agent = "" if self.agent == "a2c" else f"-{self.agent_name}"
+        agent = "" if self.agent == "a2c" else f"-{self.preset or self.agent_name}"
         world = self.world.replace(":", "-")
         return f"{world}{agent}-{self.treatment}-{self.protocol}-seed{self.seed}"
 
     def actor_settings(self) -> dict[str, Any]:
         """What make_vec needs to make this run's actors."""
+        novelty = self.full_novelty
         settings: dict[str, Any] = {
             "grid": self.grid if self.treatment_settings.sees_grid else "none",
-            "lifetime": self.treatment_settings.lifetime,
+            "lifetime": "never" if novelty.lifetime == "fading" else novelty.lifetime,
             "tile": self.tile,
             "graded": self.graded,
+            **novel_settings(novelty),
         }
         if self.is_atari:
             settings |= {"protocol": self.protocol, "max_frames": self.max_frames}
@@ -315,6 +371,8 @@ class RunConfig:
             rules,
             self.threads,
             self.device,
+            self.precision,  # type: ignore[arg-type]  # auto is resolved before anything is built
+            batch_novelty(self.full_novelty),
         )
 
 
@@ -329,8 +387,19 @@ def has_two_values(learner: Any) -> bool:
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:
-    """The settings as JSON values."""
-    return dataclasses.asdict(config)
+    """The settings as JSON values; novelty only if it says more than the treatment's name, and of
+    the learner's what is not as in runs from before it had it.
+    """
+    saved = dataclasses.asdict(config)
+    if isinstance(saved["learner"], dict):
+        saved["learner"] = {
+            name: value
+            for name, value in saved["learner"].items()
+            if name not in ADDED_TO_LEARNERS or ADDED_TO_LEARNERS[name] != value
+        }
+    if config.novelty == DEFAULT:
+        del saved["novelty"]
+    return saved
 
 
 def from_json(saved: dict[str, Any]) -> RunConfig:
@@ -345,6 +414,8 @@ def from_json(saved: dict[str, Any]) -> RunConfig:
         saved["treatment"] = OLD_NAMES.get(saved["treatment"], saved["treatment"])
     if saved["learner"] is not None and not is_path(saved["agent"]):
         saved["learner"] = make_settings(saved["agent"], saved["learner"])
+    if "novelty" in saved:
+        saved["novelty"] = Novelty(**saved["novelty"])
     return RunConfig(**saved)
 
 
@@ -356,25 +427,3 @@ def make_settings(agent: str, numbers: dict[str, Any]) -> Any:
     if unknown:
         raise ValueError(f"Got {agent}.{unknown[0]}; choose from {', '.join(known)}.")
     return kind(**numbers)
-
-
-def versions() -> dict[str, str]:
-    """What the run's bytes depend on beside its settings."""
-    return {
-        "deepcs": __version__,
-        "sources": source_digest(),
-        **{name: version(name) for name in LIBRARIES},
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "cpu": cpu_model(),
-    }
-
-
-def cpu_model() -> str:
-    """The CPU's name: another rounds differently."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "unknown")

@@ -38,8 +38,8 @@ class PlayedGame:
     """of the world's own chance: no-ops, sticky actions"""
     noise: np.random.Generator = field(repr=False, compare=False)
     """one number for each action drawn"""
-    actions: list[int] = field(default_factory=list)
-    """all that were taken; with `world_seed` they give the game again"""
+    actions: list[Any] = field(default_factory=list)
+    """all that were sent; with `world_seed` they give the game again"""
     score: float = 0.0
     tiles: int = 0
     record: GameRecord | None = None
@@ -86,7 +86,7 @@ def play_games(
             for seat, game in enumerate(seats):
                 if game is None:
                     continue
-                game.actions.append(int(actions[seat]))
+                game.actions.append(actions[seat].copy())
                 if _is_over(game, seat, infos) or len(game.actions) == max_steps:
                     ended[seat] = True
                     following = seats[seat] = next(waiting, None)
@@ -108,8 +108,10 @@ def _choose(
     if greedy:
         likeliest: np.ndarray = agent.act(shown)
         return likeliest[: len(seats)]
-    uniforms = np.zeros(BATCH)
-    uniforms[: len(seats)] = [game.noise.random() if game else 0.0 for game in seats]
+    uniforms = np.zeros((BATCH, *agent.noise_shape))
+    for seat, game in enumerate(seats):
+        if game is not None:
+            uniforms[seat] = game.noise.random(agent.noise_shape)
     return agent.act_with(shown, uniforms)[: len(seats)]
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from deepcs.runs.checkpoint import Checkpoint
-from deepcs.runs.config import FORMAT, READABLE, RunConfig, from_json, to_json, versions
+from deepcs.runs.config import ADDED, RunConfig, from_json, to_json
 from deepcs.runs.errors import LockLostError, RunError
 from deepcs.runs.lease import Lease, Terms, is_leased
 from deepcs.runs.trust import is_signed, sign
+from deepcs.runs.versions import FORMAT, READABLE, versions
 from deepcs.system.files import delete_folder, holds_only, refuse_links, write_whole
 
 SAVED = "saved"  # an empty file: the run has had a checkpoint
@@ -52,13 +53,25 @@ class SavedRun:
     @property
     def identity(self) -> str:
         """A digest of the settings, but for the total of steps, which may grow."""
-        return digest_of({key: value for key, value in self.settings.items() if key != "steps"})
+        return identity_of(self.settings)
 
 
 def settings_digest(config: RunConfig) -> str:
     """The `identity` of a run with these settings."""
-    settings = {key: value for key, value in to_json(config).items() if key != "steps"}
-    return digest_of(json.loads(json.dumps(settings)))
+    return identity_of(json.loads(json.dumps(to_json(config))))
+
+
+def identity_of(settings: dict[str, Any]) -> str:
+    """A digest of all settings but the total of steps; those that were added later count where
+    they are not what runs without them did.
+    """
+    return digest_of(
+        {
+            key: value
+            for key, value in settings.items()
+            if key != "steps" and not (key in ADDED and ADDED[key] == value)
+        }
+    )
 
 
 def digest_of(content: Any) -> str:

@@ -88,7 +88,8 @@ def _machine() -> str:
 def _born(pid: int) -> str:
     """Start time of a process; empty if it has ended."""
     try:
-        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        stat = Path(f"/proc/{pid}/stat").read_bytes()  # with the process's name, in any bytes
+        state, *fields = stat.rpartition(b")")[2].decode().split()
     except (FileNotFoundError, ProcessLookupError):
         return ""
     return "" if state in "ZX" else fields[18]
@@ -105,6 +106,14 @@ def holder(run: Path) -> Owner | None:
     return _alive(run / "lease" / str(epochs[-1]), time.time()) if epochs else None
 
 
+def lease_changed(run: Path) -> int:
+    """When a run was last taken by somebody, in nanoseconds; 0: never."""
+    try:
+        return (run / "lease").stat().st_mtime_ns
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
 def _epochs(leases: Path) -> list[int]:
     if not leases.is_dir():
         return []
@@ -119,6 +128,14 @@ def _alive(staging: Path, now: float) -> Owner | None:
     except (OSError, ValueError, TypeError):
         return None  # being taken away
     return None if overdue or owner.gone else owner
+
+
+def _heard(staging: Path) -> int:
+    """When an owner was last heard of, in nanoseconds of the storage's clock; 0: it is gone."""
+    try:
+        return (staging / OWNER).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 class Lease:
@@ -141,6 +158,7 @@ class Lease:
 
     def _wait_and_claim(self, mine: Path, until: float) -> int:
         signature = json.dumps(asdict(Owner.this_process(self._seconds)))
+        heard, since = 0, time.monotonic()  # of the present owner, and since when nothing else
         while True:
             try:
                 mine.mkdir(parents=True, exist_ok=True)
@@ -150,6 +168,11 @@ class Lease:
                 continue  # taken for a dead process's, before its owner stood in it
             newest = max(_epochs(self._leases), default=0)
             owner = _alive(self._leases / str(newest), now)
+            if heard != (heard := _heard(self._leases / str(newest))):
+                since = time.monotonic()
+            # A clock that was set back makes a dead owner look fresh, but does not make it speak.
+            if owner is not None and time.monotonic() - since > owner.seconds:
+                owner = None
             if owner is None and self._claim(mine, newest + 1):
                 return newest + 1
             if owner is not None and time.monotonic() >= until:

@@ -16,6 +16,7 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder, Segment
 from deepcs.runs.logs import GAMES_COLUMNS, VisitLog, parse_room, read_visits
+from deepcs.runs.milestones import first_steps
 
 CURVE_NEEDED = ("step", "score", "intrinsic", "seconds")
 
@@ -35,6 +36,12 @@ class RunLogs:
     visits: dict[str, np.ndarray]
     """columns of visits.npz: step, room (index into visit_rooms), row, column, entries"""
     visit_rooms: list[Room]
+
+    @property
+    def milestones(self) -> dict[str, int | None]:
+        """The step at which the first game of each kind was over, by its label; None: not yet."""
+        rooms = np.array([len(rooms) for rooms in self.game_rooms], np.int64)
+        return first_steps(self.config.world, self.games["step"], self.games["score"], rooms)
 
 
 def load_run(path: Path | str) -> RunLogs:
@@ -74,12 +81,32 @@ def read_curve(path: Path, names: Sequence[str] | None = None) -> dict[str, np.n
     return {name: found.get(name, np.full(len(rows), np.nan)) for name in names}
 
 
-def count_room_orders(path: Path) -> Counter[tuple[Room, ...]]:
-    """How many games of a run visited which rooms, in which order of first entry."""
-    _, rows = _table(path / "games.csv", GAMES_COLUMNS)
+@dataclass(frozen=True)
+class GamesSummary:
+    """What a run's games come to."""
+
+    games: int
+    best: float
+    """the highest score of a game; NaN: none is over"""
+    room_orders: Counter[tuple[Room, ...]]
+    """games by the rooms they visited, in order of first entry"""
+    milestones: dict[str, int | None]
+    """the step at which the first game of each kind was over; None: not yet"""
+
+
+def summarise_games(path: Path, world: str) -> GamesSummary:
+    """A run's games.csv, read once and let go."""
+    columns, rows = _table(path / "games.csv", GAMES_COLUMNS)
     with _damage_named(path):
-        games = Counter(_last_cells(rows))
-        return Counter({_parse_rooms(cell): count for cell, count in games.items()})
+        cells = _last_cells(rows)
+        rooms = np.array([cell.count(b";") + 1 for cell in cells], np.int64)
+        numbers = _numbers(rows, ("step", "score"), columns)
+        return GamesSummary(
+            len(rows),
+            float(numbers["score"].max()) if rows else float("nan"),
+            Counter({_parse_rooms(cell): count for cell, count in Counter(cells).items()}),
+            first_steps(world, numbers["step"], numbers["score"], rooms),
+        )
 
 
 @contextmanager

@@ -151,7 +151,8 @@ class Run:
             replicas.initialise()
         else:
             self.progress = Progress.from_json(checkpoint.state["progress"])
-            replicas.load(checkpoint.weights, checkpoint.learner)
+            games_go_on = checkpoint.actors is not None
+            replicas.load(checkpoint.weights, checkpoint.learner, games_go_on=games_go_on)
             if checkpoint.actors is not None:
                 replicas.restore(checkpoint.actors)
         self._is_watching = checkpoint is None  # for a mix that hides a reward
@@ -170,11 +171,12 @@ class Run:
         config, progress = self.config, self.progress
         ends = segment_ends(self.segments)
         while progress.step < step and self.stop.signal is None:
-            rate = config.learning_rate(progress.step, total_at(self.segments, progress.step))
+            total = total_at(self.segments, progress.step)
+            rate, share = config.learning_rate(progress.step, total), progress.step / total
             following = progress.step + config.update_steps
             logged = following % config.log_every == 0 or following in ends
             update = progress.step // config.update_steps
-            self._record(self.replicas.update(Moment(update, rate, logged)))
+            self._record(self.replicas.update(Moment(update, rate, logged, share)))
             if logged:
                 self._log(rate)
             if progress.step % config.checkpoint_every == 0:

@@ -13,20 +13,23 @@ from pathlib import Path
 from types import FrameType
 
 from deepcs.agents.replicas import DivergedError, Replicas, check_workers
+from deepcs.agents.table import find_agent
 from deepcs.runs.checkpoint import (
     checkpoint_steps,
     clear_unfinished,
     newest_checkpoint,
     prune_checkpoints,
 )
-from deepcs.runs.config import FORMAT, RunConfig, to_json, versions
+from deepcs.runs.config import ADDED, RunConfig, to_json
 from deepcs.runs.errors import LockLostError, RunError
 from deepcs.runs.folder import RunFolder, SavedRun, Segment, check_settings, settings_digest
 from deepcs.runs.lease import Lease, LeaseLostError, Terms
 from deepcs.runs.logs import curve_columns
 from deepcs.runs.loop import KEPT, Logs, Run, Stop
+from deepcs.runs.precision import choose_here
 from deepcs.runs.progress import Display, Silence, Status
 from deepcs.runs.trust import check_code, code_of
+from deepcs.runs.versions import FORMAT, versions
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
 from deepcs.system.process import WorkerError
@@ -81,7 +84,12 @@ def train(
     folder = RunFolder(out)
     display = display or Silence()
     if not folder.holds_run:
+        chosen_here = config.precision == "auto"
         config = config.fitted()  # refuses what cannot be trained in
+        if chosen_here:
+            agent = find_agent(config.agent)
+            chosen = choose_here("auto", agent, config.network, config.device)
+            display.say(f"Precision {chosen.precision}: {chosen.why}.")
         if folder.path.is_dir() and not BEFORE_CONFIG.issuperset(os.listdir(folder.path)):
             raise RunError(
                 f"{folder.path} holds files that are not a run's; give an empty or new --out."
@@ -92,16 +100,20 @@ def train(
                 return _begin(folder, config, workers, display)
         finally:
             folder.unlock()
-    begun = folder.read_config(accept_changes=accept_changes).settings
+    begun = ADDED | folder.read_config(accept_changes=accept_changes).settings
     # What was not asked for stays as it was chosen where the run began.
     asked = json.loads(json.dumps(to_json(config)))
+    if "novelty" in asked:  # the picture of a cell was chosen where the run began
+        was = begun.get("novelty") or {}
+        asked["novelty"] = {n: was.get(n) if v is None else v for n, v in asked["novelty"].items()}
     kept = {"steps"} | ({"shards"} if chosen_shards == 0 else set())
     kept |= {"network"} if config.network == "auto" else set()
     kept |= {"weight"} if config.weight is None else set()
+    kept |= {"precision"} if config.precision == "auto" else set()
     different = [
-        f"{name} {begun.get(name)!r}, not {asked[name]!r}"
-        for name in asked
-        if name not in kept and begun.get(name) != asked[name]
+        f"{name} {begun.get(name)!r}, not {asked.get(name)!r}"
+        for name in dict.fromkeys((*asked, *(["novelty"] if "novelty" in begun else [])))
+        if name not in kept and begun.get(name) != asked.get(name)
     ]
     if different:
         raise RunError(
@@ -283,6 +295,11 @@ def _go_on(
             display.say("This environment has no snapshot(): games under way start afresh.")
         elif not replicas.freezable:
             display.say("This environment has no snapshot(): a resumed run will not be exact.")
+        for name in replicas.unseen:
+            display.say(
+                f"The network does not see {name!r} of the observation, which is text; if it "
+                "matters, turn it into numbers in the factory."
+            )
         columns = curve_columns(config.agent)
         logs = opened.enter_context(closing(Logs(folder, columns, checkpoint, accept_changes)))
         shown = display if folder.lease is None else Renewing(display, folder.lease)

@@ -13,11 +13,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from deepcs.agents.hashing import code_in
 from deepcs.agents.networks import as_tensors, plan_network
-from deepcs.agents.noise import greedy, sample
+from deepcs.agents.policy import DiscretePolicy, Policy
 from deepcs.envs.make import make_vec, spaces_of
 from deepcs.envs.pool import ActorPool
+from deepcs.envs.seats import Env
 from deepcs.runs.checkpoint import (
+    Checkpoint,
     CheckpointError,
     checkpoint_steps,
     load_checkpoint,
@@ -35,26 +38,45 @@ class Thoughts:
     """What an agent makes of observations."""
 
     logits: Tensor
-    """(N, actions)"""
+    """(N, actions); of other actions than Discrete what deepcs.agents.policy says"""
     values: Tensor
     """(N,), or (N, heads) of a network with several"""
+    policy: Policy
+    """what the logits mean"""
 
     @property
     def probabilities(self) -> np.ndarray:
-        """Of each action: (N, actions)."""
+        """Of each action: (N, actions); only where actions are Discrete."""
+        if not isinstance(self.policy, DiscretePolicy):
+            raise ValueError(
+                "Got actions that are not Discrete, which have no list of probabilities; ask "
+                "consider(observations) for its logits, which deepcs.agents.policy explains."
+            )
         found: np.ndarray = torch.softmax(self.logits, 1).numpy()
         return found
 
     def act(self, uniforms: np.ndarray | None = None) -> np.ndarray:
-        """Actions (N,): drawn with these numbers in [0, 1), (N,), or the likeliest without."""
-        return greedy(self.logits) if uniforms is None else sample(self.logits, uniforms)
+        """Actions (N, …) as environments take them: drawn with these numbers in [0, 1),
+        (N, *policy.noise_shape), or the likeliest without; of Box actions, the mean.
+        """
+        policy, logits = self.policy, self.logits
+        chosen = policy.greedy(logits) if uniforms is None else policy.sample(logits, uniforms)
+        return policy.sent(chosen)
 
 
 class TrainedAgent:
     """A policy to call. One with memory remembers the games it plays: see `forget`."""
 
-    def __init__(self, config: RunConfig, step: int, weights: dict[str, np.ndarray]) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        step: int,
+        weights: dict[str, np.ndarray],
+        code: np.ndarray | None = None,
+    ) -> None:
+        """`code`: that of its cells, where that is learned."""
         self.config = config
+        self._code = code
         self.step = step
         """steps that it was trained for"""
         spaces = spaces_of(config.world, **config.actor_settings())
@@ -67,7 +89,7 @@ class TrainedAgent:
             tensor.copy_(torch.from_numpy(weights[name]))
 
     def policy(self, observations: Any) -> np.ndarray:
-        """Probability of each action: (N, actions) for a batch, (actions,) for one observation.
+        """Probability of each Discrete action: (N, actions), or (actions,) for one observation.
 
         Observations, here and in `act`: NumPy arrays or tensors, (*shape) or (N, *shape) of the
         observation_space; dicts of them where that is a Dict.
@@ -77,17 +99,26 @@ class TrainedAgent:
         return probabilities[0] if single else probabilities
 
     def act(self, observations: Any, rng: np.random.Generator | None = None) -> Any:
-        """Actions (N,) for a batch, an int for one observation.
+        """Actions (N,) for a batch, an int for one observation; (N, …) and an array where actions
+        are not Discrete.
 
-        Drawn from the policy with `rng`, or the likeliest without.
+        Drawn from the policy with `rng`, or the likeliest without (of Box actions, the mean).
         """
         batch, single = as_batch(observations, self.observation_space)
         thoughts = self._advance(batch)
-        actions = thoughts.act(None if rng is None else rng.random(len(thoughts.logits)))
-        return int(actions[0]) if single else actions
+        shape = len(thoughts.logits), *self.noise_shape
+        actions = thoughts.act(None if rng is None else rng.random(shape))
+        if not single:
+            return actions
+        return actions[0] if actions[0].shape else int(actions[0])
+
+    @property
+    def noise_shape(self) -> tuple[int, ...]:
+        """Of the uniform numbers that one action takes: () where actions are Discrete."""
+        return self._network.policy.noise_shape
 
     def act_with(self, observations: Any, uniforms: np.ndarray) -> np.ndarray:
-        """Actions (N,) for a batch, drawn from the policy with these numbers in [0, 1), (N,)."""
+        """Actions (N, …) for a batch, drawn with these numbers in [0, 1), (N, *noise_shape)."""
         return self.consider(observations).act(uniforms)
 
     def consider(self, observations: Any) -> Thoughts:
@@ -109,7 +140,7 @@ class TrainedAgent:
                 "give one of each, or call forget() when new games begin."
             )
         logits, values, memory = self._network.play(seen, self._memory)
-        return Thoughts(logits, values), memory
+        return Thoughts(logits, values, self._network.policy), memory
 
     def forget(self, ended: np.ndarray | None = None) -> None:
         """New games begin: in those places, bool (N,), where one ended; None: everywhere."""
@@ -125,9 +156,18 @@ class TrainedAgent:
         wanted = {**self.config.actor_settings(), **settings}
         if wanted["lifetime"] == "never":
             wanted["lifetime"] = "game"
-        return make_vec(
+        envs = make_vec(
             self.config.world, num_envs=num_envs, seed=seed, workers=workers, mix=False, **wanted
         )
+        if self._code is not None:
+            envs.take_code(self._code)
+        return envs
+
+    def teach(self, env: Env) -> Env:
+        """A world made elsewhere, with the agent's code of cells, where that is learned."""
+        if self._code is not None:
+            env.get_wrapper_attr("take_code")(self._code)
+        return env
 
 
 def load_agent(
@@ -176,7 +216,14 @@ def load_agent(
             say(f"{sentence} Playing the one of step {newest.step:,} instead.")
         checkpoint = newest
     check_settings(folder, saved, saved.identity, checkpoint, accept_changes=False)
-    return TrainedAgent(config, checkpoint.step, checkpoint.weights)
+    return TrainedAgent(config, checkpoint.step, checkpoint.weights, saved_code(config, checkpoint))
+
+
+def saved_code(config: RunConfig, checkpoint: Checkpoint) -> np.ndarray | None:
+    """The code that cells are told by, where that is learned."""
+    bits = config.full_novelty.code_bits
+    parameters = checkpoint.learner.get("code.parameters")
+    return None if bits is None or parameters is None else code_in(parameters, bits)
 
 
 def load_packed(folder: Path, step: int) -> TrainedAgent:

@@ -8,44 +8,21 @@ soon the study is done, and no byte of its runs.
 from __future__ import annotations
 
 import json
-import math
 import mmap
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from deepcs.curiosity.games import find_game
+from deepcs.envs.roms import atari_game
 from deepcs.runs.config import RunConfig
 from deepcs.runs.timed import TimedTraining
-from deepcs.studies.experiment import StudyError
+from deepcs.studies.pace import Measured, read_measured
 from deepcs.system.files import write_whole
 from deepcs.system.process import Process, cores, shared_memory
 
 ROUNDS = 2
 ROUND_SECONDS = 2.0
-ENOUGH = 0.97  # of the best speed: fewer runs at a time need less memory
-
-
-@dataclass(frozen=True)
-class Measured:
-    """How fast this machine trains."""
-
-    world: str
-    cores: int
-    steps_per_second: dict[int, float]
-    """of all runs together, by how many there are at a time"""
-
-    @property
-    def best(self) -> int:
-        """The fewest runs at a time that come close to the fastest."""
-        fastest = max(self.steps_per_second.values())
-        return min(n for n, speed in self.steps_per_second.items() if speed >= ENOUGH * fastest)
-
-    def __str__(self) -> str:
-        speeds = ", ".join(f"{n}: {speed:,.0f}" for n, speed in self.steps_per_second.items())
-        return f"{self.best} runs at a time ({self.world}, steps/s of so many at once: {speeds})"
 
 
 class Trial:
@@ -87,30 +64,13 @@ def _together(trials: Sequence[Process], seconds: float) -> float:
     return sum(float(trial.answer()) for trial in trials)
 
 
-def _read(cache: Path) -> Measured | None:
-    """What was measured before; None: nothing."""
-    try:
-        saved = json.loads(cache.read_bytes())
-        speeds = {int(n): float(speed) for n, speed in saved["steps_per_second"].items()}
-        known = Measured(str(saved["world"]), int(saved["cores"]), speeds)
-        if not speeds or not all(n >= 1 and 0 < speeds[n] < math.inf for n in speeds):
-            raise ValueError("it has no speeds")
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StudyError(
-            f"{cache} is damaged ({error}); delete it, and it will be measured again."
-        ) from error
-    return known
-
-
 def runs_at_once(
     configs: Sequence[RunConfig], cache: Path, seconds: float = ROUND_SECONDS
 ) -> Measured:
     """What suits a study with these runs here; measured once, and kept in a file."""
     # The games are what takes long.
-    config = next((each for each in configs if find_game(each.world)), configs[0])
-    known = _read(cache)
+    config = next((each for each in configs if atari_game(each.world)), configs[0])
+    known = read_measured(cache)
     if known is not None and known.cores == cores():
         return known
     measured = measure(config, seconds)

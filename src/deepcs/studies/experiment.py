@@ -57,8 +57,8 @@ def read_experiment(where: str, table: Any, most: int = STUDY_RUNS) -> Iterator[
     missing = [key for key in REQUIRED if key not in table]
     if missing:
         raise StudyError(f"{where} lacks {' and '.join(missing)}; add {missing[0]} = ...")
-    base = RunConfig(world="", steps=_count(where, table["steps"]), shards=1)
-    agents = _names(where, {"agents": [RunConfig.agent], **table}, "agents")
+    base = _base(where, table)
+    agents = _names(where, {"agents": [base.agent], **table}, "agents")
     settings = _flat(where, "settings", table.get("settings", {}), agents)
     sweep = _flat(where, "sweep", table.get("sweep", {}), agents)
     for name, values in sweep.items():
@@ -83,6 +83,17 @@ def read_experiment(where: str, table: Any, most: int = STUDY_RUNS) -> Iterator[
             config = _with_settings(where, config, settings | chosen)
             for seed in seeds:
                 yield _run(where, dataclasses.replace(config, seed=seed), variant)
+
+
+def _base(where: str, table: dict[str, Any]) -> RunConfig:
+    """What all runs of the table share: one shard, and the settings of a preset if it names one."""
+    shared: dict[str, Any] = {"steps": _count(where, table["steps"]), "shards": 1}
+    if "preset" not in table:
+        return RunConfig("", **shared)
+    try:
+        return RunConfig.from_preset(table["preset"], "", **shared)
+    except ValueError as error:
+        raise StudyError(f"{where}: {error}") from error
 
 
 def _run(where: str, config: RunConfig, variant: str) -> StudyRun:

@@ -53,6 +53,13 @@ class StudyFolder:
         checkpoints = RunFolder(self.run_path(run)).checkpoints
         return saved >= run.config.steps and is_whole(checkpoints, saved)
 
+    def begun(self) -> set[str]:
+        """Names of the runs that have a folder."""
+        try:
+            return set(os.listdir(self.path / "runs"))
+        except FileNotFoundError:
+            return set()
+
     def steps_saved(self, run: StudyRun) -> int:
         """Steps of the run's newest checkpoint."""
         steps = checkpoint_steps(RunFolder(self.run_path(run)).checkpoints)

@@ -26,6 +26,7 @@ from deepcs.system.files import UnsafePathError
 # Sentences, not accidents.
 SPOKEN = (StoppedError, RunError, CheckpointError, LeaseHeldError, UnsafePathError)
 MARK = "deepcs: "  # before such a sentence
+SHELTER = ("/bin/sh", "-c", '"$@"; exit $?', "sh")  # `exit` keeps it from becoming the command
 PATIENCE = 2.0  # leases to wait for a folder whose owner is alive: it may be about to end
 
 
@@ -56,8 +57,11 @@ class Job:
 class JobProcess:
     """A job under way."""
 
-    def __init__(self, job: Job, folder: Path | None = None) -> None:
-        """folder: to run in, where `module:factory` is found; None: the current one."""
+    def __init__(self, job: Job, folder: Path | None = None, *, sheltered: bool = False) -> None:
+        """folder: to run in, where `module:factory` is found; None: the current one.
+
+        sheltered: behind a shell, for a parent whose children are killed when it ends.
+        """
         self._job = job
         job.log.parent.mkdir(parents=True, exist_ok=True)
         # Threads are the config's; what an engine sets for its own processes is not for ours.
@@ -66,10 +70,11 @@ class JobProcess:
             "OMP_NUM_THREADS": str(job.config.threads),
             "OPENBLAS_NUM_THREADS": "1",
         }
+        command = [sys.executable, "-m", "deepcs.studies.job"]
         with job.log.open("ab") as log:
             self._log_began = log.tell()
             self._popen = subprocess.Popen(
-                [sys.executable, "-m", "deepcs.studies.job"],
+                [*SHELTER, *command] if sheltered else command,
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -106,10 +111,10 @@ class JobProcess:
         spoken = [line.removeprefix(MARK) for line in lines if line.startswith(MARK)]
         if spoken:
             return spoken[-1]
-        if code < 0:
-            return f"killed by {signal.Signals(-code).name}"
-        if code > 128:
+        if code in (128 + signal.SIGINT, 128 + signal.SIGTERM):
             return f"stopped by {signal.Signals(code - 128).name}, and saved"
+        if code < 0 or code > 128:  # the latter is a shell's word for it
+            return f"killed by {signal.Signals(-code if code < 0 else code - 128).name}"
         return lines[-1] if lines else f"gone with code {code}"
 
 

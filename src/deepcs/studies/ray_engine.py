@@ -2,26 +2,32 @@
 
 A run is a Ray task that starts the same process as the local engine does. When a node is lost, Ray
 tries the task again elsewhere; the run goes on from its newest checkpoint there, once the lease on
-its folder is free or overdue.
+its folder is free or overdue. When the driver is lost, Ray ends its tasks, and each run, which
+hears its task hang up, saves and ends.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-import socket
+import signal
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from deepcs.runs.loop import Stop
-from deepcs.studies.experiment import StudyError
 from deepcs.studies.job import Job, JobProcess
+from deepcs.studies.ray_nodes import (
+    Share,
+    check_nodes,
+    connect,
+    mismatch,
+    not_shared,
+    this_deepcs,
+)
 
 POLL_SECONDS = 0.25
-KNOCK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,7 @@ class Cluster:
 
     address: str | None = None
     """auto, HOST:PORT, or None: a Ray of this machine alone"""
-    cpus_per_run: float = 1.0
-    gpus_per_run: float = 0.0
+    share: Share = field(default_factory=Share)
     retries: int = 10
     """times that a run is tried again after its node was lost"""
 
@@ -44,19 +49,27 @@ class Cluster:
         stop: Stop | None = None,
     ) -> None:
         """Do all jobs, as many at once as the cluster has room for; otherwise as the local one."""
-        ray = _connect(self.address)
         stop = stop or Stop()
         try:
+            ray = connect(self.address)
+        except SystemExit:  # Ray's answer to SIGTERM while it connects
+            stop.signal = signal.SIGTERM
+            return
+        waiting: dict[Any, Job] = {}
+        try:
+            if jobs:
+                check_nodes(ray, self.share, jobs[0].log.parent.absolute(), stop)
             task = ray.remote(_train).options(
-                num_cpus=self.cpus_per_run, num_gpus=self.gpus_per_run, max_retries=self.retries
+                num_cpus=self.share.cpus, num_gpus=self.share.gpus, max_retries=self.retries
             )
-            waiting = {task.remote(job.to_json(), os.getcwd()): job for job in jobs}
+            if stop.signal is None:
+                folder, ours = os.getcwd(), this_deepcs()
+                waiting = {task.remote(job.to_json(), folder, ours): job for job in jobs}
             told = False
             while waiting:
                 if stop.signal is not None and not told:
                     told = True
-                    for reference in waiting:
-                        ray.cancel(reference)
+                    _cancel(ray, waiting)
                 ended, _ = ray.wait(list(waiting), timeout=POLL_SECONDS)
                 for reference in ended:
                     reason = _reason(ray, reference)
@@ -65,38 +78,16 @@ class Cluster:
                         failed(job, reason)
                 show()
         finally:
+            if waiting:  # an exception: let them save
+                _cancel(ray, waiting)
+                ray.wait(list(waiting), num_returns=len(waiting))
             ray.shutdown()
 
 
-def _connect(address: str | None) -> Any:
-    try:
-        import ray
-    except ImportError as error:
-        raise StudyError(
-            "The engine ray needs Ray, which is not installed; install it with: "
-            "pip install 'deepcs[cluster]'."
-        ) from error
-    try:
-        if address not in (None, "auto"):
-            _knock(str(address))
-        ray.init(
-            address=address or "local",
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-        )
-    except (OSError, ValueError) as error:
-        raise StudyError(
-            f"No Ray cluster answers at {address} ({error}); start one with ray start --head, and "
-            "give auto or its HOST:PORT."
-        ) from error
-    return ray
-
-
-def _knock(address: str) -> None:
-    """Raise OSError or ValueError at once where nobody is; Ray itself tries for ten minutes."""
-    host, _, port = address.rpartition(":")
-    socket.create_connection((host, int(port)), KNOCK_SECONDS).close()
+def _cancel(ray: Any, references: Iterable[Any]) -> None:
+    """Let tasks end: those under way save first."""
+    for reference in references:
+        ray.cancel(reference)
 
 
 def _reason(ray: Any, reference: Any) -> str | None:
@@ -112,18 +103,23 @@ def _reason(ray: Any, reference: Any) -> str | None:
     return reason
 
 
-def _train(job: str, folder: str) -> str | None:
+def _train(job: str, folder: str, theirs: tuple[str, str]) -> str | None:
     """On a node: do the job in a process of its own; why it failed, if it did.
 
-    folder: where the study was started, for `module:factory`; if this node has it.
+    folder: where the study was started, for `module:factory`; if this node has it. theirs: the
+    deepcs there; a node that has come since the others were looked at may have another.
     """
+    name = f"The node {os.uname().nodename}"
+    complaint = mismatch(name, this_deepcs(), theirs)
+    if complaint is not None:
+        return complaint
     wanted = Job.from_json(job)
     if not wanted.log.parent.is_dir():
-        return (
-            f"{os.uname().nodename} does not see {wanted.log.parent}; the study's folder must be "
-            "on storage that all nodes share"
-        )
-    process = JobProcess(wanted, Path(folder) if Path(folder).is_dir() else None)
+        return not_shared(name, wanted.log.parent)
+    # A worker of Ray that ends kills its children. So this run is its child's child, which nobody
+    # kills, and which saves when it hears that the pipe is closed.
+    here = Path(folder) if Path(folder).is_dir() else None
+    process = JobProcess(wanted, here, sheltered=True)
     try:
         while process.running:
             time.sleep(POLL_SECONDS)

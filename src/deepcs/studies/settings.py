@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from deepcs.agents.table import find_agent
+from deepcs.curiosity.novelty import Novelty
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
 from deepcs.system.limits import shown
@@ -18,6 +19,7 @@ OWN_KEYS = {
     "agent": "agents",
     "seed": "seeds",
     "steps": "steps",
+    "preset": "preset",
 }
 """settings that have keys of their own in an experiment"""
 WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
@@ -26,7 +28,8 @@ WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or
 def all_settings(agents: Sequence[str]) -> dict[str, Any]:
     """Type of every other setting of runs of these agents, by its full name: tile, a2c.gamma."""
     hints = get_type_hints(RunConfig)
-    found = {n: kind for n, kind in hints.items() if n not in OWN_KEYS and n != "learner"}
+    found = {n: kind for n, kind in hints.items() if n not in (*OWN_KEYS, "learner", "novelty")}
+    found |= {f"novelty.{key}": kind for key, kind in get_type_hints(Novelty).items()}
     for agent in map(find_agent, agents):
         kinds = get_type_hints(agent.Settings)
         found |= {f"{agent.name}.{key}": kind for key, kind in kinds.items()}
@@ -42,6 +45,7 @@ def with_settings(config: RunConfig, values: dict[str, Any]) -> RunConfig:
     agent = find_agent(config.agent)
     kinds = all_settings([config.agent])
     learner = config.learner or agent.Settings()
+    changed: dict[str, Any]
     for name, value in values.items():
         if name not in kinds:
             continue
@@ -54,10 +58,13 @@ def with_settings(config: RunConfig, values: dict[str, Any]) -> RunConfig:
         except OverflowError as error:
             raise ValueError(f"got {name} = {shown(value)}; give a smaller number.") from error
         outer, _, inner = name.partition(".")
-        if inner:
+        if outer == "novelty":
+            changed = {"novelty": dataclasses.replace(config.novelty, **{inner: fitting})}
+            config = dataclasses.replace(config, **changed)
+        elif inner:
             learner = dataclasses.replace(learner, **{inner: fitting})
         else:
-            changed: dict[str, Any] = {outer: fitting}
+            changed = {outer: fitting}
             config = dataclasses.replace(config, **changed)
     return dataclasses.replace(config, learner=learner)
 

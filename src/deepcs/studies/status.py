@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from deepcs.runs.lease import holder
+from deepcs.runs.lease import holder, lease_changed
 from deepcs.runs.logs import FIRST_COLUMNS, LAST_COLUMNS
 from deepcs.runs.progress import duration, short_number
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.folder import StudyFolder
+from deepcs.studies.pace import Pace, read_measured
 
 State = Literal["done", "running", "waiting", "failed"]
 STYLES: dict[State, str] = {
@@ -50,26 +50,72 @@ class RunStatus:
         return left / self.steps_per_second if self.steps_per_second else math.nan
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What a run's folder tells."""
+
+    saved: int
+    """step of the newest checkpoint"""
+    logged: LastRow
+    held: bool
+    """somebody trains it"""
+    lease: int
+    """when its lease last changed hands, in nanoseconds; 0: it never had one"""
+
+
+class Watch:
+    """Looks at the runs of a study again and again, and reads only what can have changed.
+
+    A finished run stays so. One that nobody holds stays as it is until its lease's folder changes,
+    which one call of the file system tells; one without a folder, which the list of all folders
+    tells, has not begun. So what is read each time are the runs that somebody trains.
+    """
+
+    def __init__(self, folder: StudyFolder, runs: Sequence[StudyRun]) -> None:
+        self._folder = folder
+        self._runs = runs
+        self._known: dict[str, Facts] = {}
+
+    def look(self) -> list[RunStatus]:
+        """The status of each run."""
+        failures = self._folder.failures()
+        begun = self._folder.begun()
+        return [
+            self._status(run, run.name in begun, failures.get(run.name, "")) for run in self._runs
+        ]
+
+    def _status(self, run: StudyRun, begun: bool, reason: str) -> RunStatus:
+        facts = self._facts(run) if begun else Facts(0, LastRow(), False, 0)
+        state: State = "waiting"
+        if facts.saved >= run.config.steps:
+            state = "done"
+        elif facts.held:
+            state = "running"
+        elif reason:
+            state = "failed"
+        reason = reason if state == "failed" else ""
+        # What was logged after the last checkpoint is done again, unless the run still goes on.
+        step = max(facts.logged.step, facts.saved) if state == "running" else facts.saved
+        return RunStatus(
+            run, state, step, facts.logged.score, facts.logged.steps_per_second, reason
+        )
+
+    def _facts(self, run: StudyRun) -> Facts:
+        path, known = self._folder.run_path(run), self._known.get(run.name)
+        if known is not None and not known.held and known.saved >= run.config.steps:
+            return known
+        lease = lease_changed(path)
+        if known is not None and not known.held and known.lease == lease:
+            return known
+        held = holder(path) is not None  # first: what it saves as it ends is then seen
+        facts = Facts(self._folder.steps_saved(run), last_row(path), held, lease)
+        self._known[run.name] = facts
+        return facts
+
+
 def run_statuses(folder: StudyFolder, runs: Sequence[StudyRun]) -> list[RunStatus]:
-    """The status of each run."""
-    failures = folder.failures()
-    return [_status_of(folder, run, failures.get(run.name, "")) for run in runs]
-
-
-def _status_of(folder: StudyFolder, run: StudyRun, reason: str) -> RunStatus:
-    path, saved = folder.run_path(run), folder.steps_saved(run)
-    logged = last_row(path)
-    state: State = "waiting"
-    if saved >= run.config.steps:
-        state = "done"
-    elif holder(path) is not None:
-        state = "running"
-    elif reason:
-        state = "failed"
-    reason = reason if state == "failed" else ""
-    # What was logged after the last checkpoint will be done again, unless the run still goes on.
-    step = max(logged.step, saved) if state == "running" else saved
-    return RunStatus(run, state, step, logged.score, logged.steps_per_second, reason)
+    """The status of each run, read once."""
+    return Watch(folder, runs).look()
 
 
 @dataclass(frozen=True)
@@ -102,40 +148,55 @@ def last_row(run: Path) -> LastRow:
         return LastRow()
 
 
-def seconds_left(statuses: Sequence[RunStatus]) -> float:
-    """Until all runs are done, at the speeds seen so far; NaN if there are none to go by."""
-    speeds: dict[tuple[str, str], list[float]] = {}
-    for each in statuses:
-        if each.steps_per_second > 0:
-            speeds.setdefault(_kind(each), []).append(each.steps_per_second)
-    total, at_once = 0.0, 0
-    for each in statuses:
-        if each.state in ("running", "waiting"):
-            if _kind(each) not in speeds:
-                return math.nan
-            left = each.run.config.steps - each.step
-            total += left / statistics.median(speeds[_kind(each)])
-            at_once += each.state == "running"
-    return total / max(at_once, 1)
+def pace_of(folder: StudyFolder, statuses: Sequence[RunStatus]) -> Pace:
+    """The speeds that these runs logged, and that the machine was measured to have."""
+    seen = [(each.run.config, each.steps_per_second) for each in statuses]
+    measured = read_measured(folder.path / "at_once.json")
+    return Pace([(config, speed) for config, speed in seen if speed > 0], measured)
 
 
-def _kind(status: RunStatus) -> tuple[str, str]:
-    return status.run.config.world, status.run.config.agent
+def seconds_left(statuses: Sequence[RunStatus], pace: Pace) -> float:
+    """Until all runs are done, as many at once as now; NaN if no speed at all is known."""
+    lefts = [_run_left(each, pace) for each in statuses if each.state in ("running", "waiting")]
+    at_once = sum(each.state == "running" for each in statuses)
+    return max(sum(lefts) / max(at_once, 1), max(lefts, default=0.0))
 
 
-def summary(statuses: Sequence[RunStatus]) -> str:
+def _run_left(status: RunStatus, pace: Pace) -> float:
+    """Of one run: at its own speed, once it has logged."""
+    config, left = status.run.config, status.seconds_left
+    return left if math.isfinite(left) else pace.seconds(config, config.steps - status.step)
+
+
+def longest_first(statuses: Sequence[RunStatus], pace: Pace) -> list[StudyRun]:
+    """The runs in the order of the time that they have to go, so that none is left over at the end.
+
+    Where no speed is known, by their steps; as in the study, where all are equal.
+    """
+
+    def left(status: RunStatus) -> float:
+        steps = status.run.config.steps - status.step
+        seconds = pace.seconds(status.run.config, steps)
+        return seconds if math.isfinite(seconds) else steps
+
+    return [status.run for status in sorted(statuses, key=left, reverse=True)]
+
+
+def summary(statuses: Sequence[RunStatus], pace: Pace) -> str:
     """The study in one line."""
     counts = {state: sum(each.state == state for each in statuses) for state in STYLES}
     parts = [f"{counts['done']} of {len(statuses)} runs done"]
     parts += [f"{counts[state]} {state}" for state in STYLES if state != "done" and counts[state]]
     if counts["running"]:
-        parts.append(f"{duration(seconds_left(statuses))} left")
+        parts.append(f"{duration(seconds_left(statuses, pace))} left")
     return " · ".join(parts)
 
 
-def status_table(title: str, statuses: Sequence[RunStatus], only: State | None = None) -> Table:
+def status_table(
+    title: str, statuses: Sequence[RunStatus], pace: Pace, only: State | None = None
+) -> Table:
     """A row per run, or per run in one state."""
-    table = Table(title=Text(title), caption=summary(statuses), box=box.SIMPLE_HEAD)
+    table = Table(title=Text(title), caption=summary(statuses, pace), box=box.SIMPLE_HEAD)
     table.add_column("run", overflow="fold")
     table.add_column("state")
     for name in ("steps", "score", "time left"):
@@ -148,6 +209,6 @@ def status_table(title: str, statuses: Sequence[RunStatus], only: State | None =
             Text(each.state, STYLES[each.state]),
             f"{short_number(each.step)} / {short_number(each.run.config.steps)}",
             f"{each.score:,.4g}" if math.isfinite(each.score) else "",
-            duration(each.seconds_left) if each.state == "running" else "",
+            duration(_run_left(each, pace)) if each.state == "running" else "",
         )
     return table

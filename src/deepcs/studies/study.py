@@ -58,13 +58,13 @@ def load_study(name_or_path: str | Path) -> Study:
     if Path(name_or_path).suffix == ".toml":
         path = Path(name_or_path)
         try:
-            text = path.read_text()
+            text = path.read_text(encoding="utf-8-sig")  # some editors begin with a mark
         except (OSError, UnicodeDecodeError) as error:
             raise StudyError(
                 f"The study {path} cannot be read ({error}); give the path of a .toml file."
             ) from error
     else:
-        text = resources.files("deepcs.studies").joinpath(f"{name}.toml").read_text()
+        text = resources.files("deepcs.studies").joinpath(f"{name}.toml").read_text("utf-8")
     return read_study(name, text)
 
 

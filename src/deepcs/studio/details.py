@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from deepcs.runs.config import to_json
 from deepcs.runs.folder import SavedRun
 from deepcs.runs.load import read_curve
 from deepcs.runs.logs import read_visits
+from deepcs.runs.milestones import first_steps, milestones_of
 from deepcs.studio.summaries import finite
 
 POINTS = 600  # of a curve
@@ -22,7 +22,6 @@ KEPT = 32  # runs whose curves are remembered
 SLICES = 40  # of the time that visits are told over
 ACROSS = 256  # tiles of a room that are told in either direction
 ROOMS = 24  # told at most, those with most visits
-KEY_POINTS = 100  # what the first key of MontezumaRevenge is worth
 
 
 def settings_of(saved: SavedRun) -> dict[str, str]:
@@ -78,19 +77,12 @@ class FirstGames:
 
     def __init__(self, run: Path, world: str) -> None:
         self._path = run / "games.csv"
-        self._kinds: dict[str, Callable[[float, int], bool]] = {
-            "first point": lambda score, rooms: score > 0
-        }
-        if world == "MontezumaRevenge":
-            self._kinds = {
-                "first key": lambda score, rooms: score >= KEY_POINTS,
-                "first exit": lambda score, rooms: rooms > 1,
-            }
+        self._world = world
         self._start()
 
     def _start(self) -> None:
         self._read, self._inode = 0, -1
-        self._found: dict[str, int] = {}
+        self._found: dict[str, int | None] = {m.label: None for m in milestones_of(self._world)}
         self._best = -np.inf
         self._games = 0
 
@@ -101,7 +93,7 @@ class FirstGames:
                 self._go_on(file)
         except OSError:
             self._start()
-        marks = [{"label": kind, "step": self._found.get(kind)} for kind in self._kinds]
+        marks = [{"label": label, "step": step} for label, step in self._found.items()]
         return {"milestones": marks, "games": self._games, "best": finite(float(self._best))}
 
     def _go_on(self, file: Any) -> None:
@@ -112,22 +104,25 @@ class FirstGames:
             self._inode = inode
         file.seek(self._read)
         whole, newline, _ = file.read().rpartition(b"\n")
-        for line in whole.splitlines():
-            self._game(line.decode(errors="replace").split(","))
+        rows = [row for line in whole.splitlines() if (row := _game(line)) is not None]
         self._read += len(whole) + len(newline)
+        if not rows:
+            return
+        steps, scores, rooms = map(np.array, zip(*rows, strict=True))
+        self._games += len(rows)
+        self._best = max(self._best, scores.max())
+        for label, step in first_steps(self._world, steps, scores, rooms).items():
+            if self._found[label] is None:
+                self._found[label] = step
 
-    def _game(self, cells: list[str]) -> None:
-        """A row: step, actor, score, intrinsic, tiles, steps, rooms."""
-        try:
-            step, score = int(cells[0]), float(cells[2])
-        except (ValueError, IndexError):
-            return  # the heading, or damage
-        self._games += 1
-        self._best = max(self._best, score)
-        rooms = cells[-1].count(";") + 1
-        for kind, holds in self._kinds.items():
-            if kind not in self._found and holds(score, rooms):
-                self._found[kind] = step
+
+def _game(line: bytes) -> tuple[int, float, int] | None:
+    """Step, score and number of rooms of a row; None: the heading, or damage."""
+    cells = line.decode(errors="replace").split(",")
+    try:
+        return int(cells[0]), float(cells[2]), cells[-1].count(";") + 1
+    except (ValueError, IndexError):
+        return None
 
 
 def visits_of(run: Path, saved: SavedRun) -> dict[str, Any]:

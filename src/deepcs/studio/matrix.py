@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deepcs.studies.folder import StudyFolder
-from deepcs.studies.status import RunStatus, run_statuses, seconds_left
+from deepcs.studies.status import RunStatus, pace_of, run_statuses, seconds_left
 from deepcs.studio.summaries import finite
 
 REPORT = "report.html"
@@ -22,7 +22,7 @@ def study_matrix(path: Path, name: str) -> dict[str, Any]:
         "name": name,
         "title": study.name,
         "about": study.about,
-        "left": finite(seconds_left(statuses)),
+        "left": finite(seconds_left(statuses, pace_of(folder, statuses))),
         "report": (folder.report / REPORT).is_file(),
         "runs": [_cell(status, f"{inside}runs/{status.run.name}") for status in statuses],
     }

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import cv2
+import gymnasium
 import numpy as np
 from ale_py import Action
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import CuriosityGrid
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.mazes import MAZES
+from deepcs.envs.roms import atari_game
 from deepcs.envs.seats import Env
 from deepcs.film.filmed import FilmedActor, make_filmed
 from deepcs.film.overlay import tile_box
@@ -73,7 +74,7 @@ class Player(ABC):
         self.env = env
         self.world = world
         self.sees_grid = sees_grid
-        self.game = find_game(world)
+        self.game = atari_game(world)
         self.actions = action_names(env)
         self.explorer: Explorer | None = None
         if env.has_wrapper_attr("explorer"):
@@ -81,8 +82,8 @@ class Player(ABC):
         self.over = True
         self.tally = Tally()
         self._has_lives = False
-        self.action: int | None = None
-        """the action taken last"""
+        self.action: Any = None
+        """the action taken last: a number, or a list of them where actions are not Discrete"""
 
     def begin(self, world_seed: int, noise: np.random.Generator) -> None:
         """Start a game; noise: of whatever the player draws."""
@@ -98,8 +99,8 @@ class Player(ABC):
         action = None if self.over else self.choose(keys)
         if action is None:
             return False
-        observation, reward, terminated, truncated, info = self.env.step(np.int64(action))
-        self.action = action
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.action = action.tolist()
         self.over = bool(terminated or truncated)
         self.tally.add(float(reward), info)
         if not self.over:
@@ -120,8 +121,8 @@ class Player(ABC):
         """The last step ended with this observation."""
 
     @abstractmethod
-    def choose(self, keys: frozenset[str]) -> int | None:
-        """The next action; None: wait. keys: what a person holds down."""
+    def choose(self, keys: frozenset[str]) -> Any:
+        """The next action, NumPy's; None: wait. keys: what a person holds down."""
 
     def thoughts(self) -> dict[str, Any]:
         """What is known of how the next action is chosen."""
@@ -202,7 +203,7 @@ class AgentPlayer(Player):
 
     def __init__(self, agent: TrainedAgent) -> None:
         config = agent.config
-        env = make_filmed(config.world, config.actor_settings(), WatchedActor)
+        env = agent.teach(make_filmed(config.world, config.actor_settings(), WatchedActor))
         super().__init__(env, config.world, config.treatment_settings.sees_grid)
         self.agent = agent
         self.greedy = False
@@ -217,18 +218,18 @@ class AgentPlayer(Player):
     def look(self, observation: Any) -> None:
         self._thoughts = self.agent.consider(batch_of_one(observation))
 
-    def choose(self, keys: frozenset[str]) -> int:
+    def choose(self, keys: frozenset[str]) -> Any:
         assert self._thoughts is not None
-        uniforms = None if self.greedy else np.array([self._noise.random()])
-        return int(self._thoughts.act(uniforms)[0])
+        uniforms = None if self.greedy else self._noise.random((1, *self.agent.noise_shape))
+        return self._thoughts.act(uniforms)[0]
 
     def thoughts(self) -> dict[str, Any]:
         assert self._thoughts is not None
         values = np.atleast_1d(self._thoughts.values[0].numpy())
-        return {
-            "probabilities": [round(float(p), 4) for p in self._thoughts.probabilities[0]],
-            "values": [round(float(value), 4) for value in values],
-        }
+        told = {"values": [round(float(value), 4) for value in values]}
+        if self.actions:
+            told["probabilities"] = [round(float(p), 4) for p in self._thoughts.probabilities[0]]
+        return told
 
 
 class Person(Player):
@@ -249,8 +250,8 @@ class Person(Player):
     def look(self, observation: Any) -> None:
         """The page shows it."""
 
-    def choose(self, keys: frozenset[str]) -> int | None:
-        return None if self._may_wait and not keys else self._action_of(keys)
+    def choose(self, keys: frozenset[str]) -> Any:
+        return None if self._may_wait and not keys else np.int64(self._action_of(keys))
 
 
 def batch_of_one(observation: Any) -> Any:
@@ -267,11 +268,11 @@ def encode(picture: np.ndarray) -> bytes:
 
 
 def action_names(env: Env) -> list[str]:
-    """What each action is called."""
-    inner = env.unwrapped
+    """What each action is called; none where they are not Discrete."""
+    inner, space = env.unwrapped, env.action_space
     if isinstance(inner, AtariActor):
         return [Action(action).name for action in inner.actions]
-    count = int(getattr(env.action_space, "n", 0))
+    count = int(space.n) if isinstance(space, gymnasium.spaces.Discrete) else 0
     if type(inner) in MAZES.values():
         return list(MAZE_ACTIONS[:count])
     return [str(k) for k in range(count)]

@@ -14,6 +14,7 @@ const NUMBERS = [
   ["step", (n) => plain(n.step)],
   ["R", (n) => plain(n.R)],
   ["I", (n) => plain(n.I)],
+  ["action", (n) => (Array.isArray(n.action) ? n.action.flat(9).map(plain).join(" · ") : null)],
   ["value", (n) => (n.values?.length === 1 ? plain(n.values[0]) : null)],
   ["value-R", (n) => (n.values?.length === 2 ? plain(n.values[0]) : null)],
   ["value-I", (n) => (n.values?.length === 2 ? plain(n.values[1]) : null)],

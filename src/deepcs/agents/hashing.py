@@ -1,0 +1,145 @@
+"""The learned code of deepcs-hash: an autoencoder of frames, trained on the way.
+
+After #Exploration (Tang et al. 2017): the hidden layer is a sigmoid code with uniform noise added
+while training, which drives it to 0 and 1; a penalty does the same. Rounded, it is the code of a
+frame, whose SimHash is the cell's number (envs/pictures.py). Smaller than theirs: one layer each
+way instead of convolutions, on a picture of 21x21 pixels, whose shades are predicted as
+probabilities of white instead of by 64 classes.
+
+The loss of a batch is `mean over samples and pixels of the cross-entropy + λ·mean over samples and
+bits of min(b², (1 - b)²)`, b being the code without noise.
+
+Actors are given the code of the moment every `code_every` updates, and use it from their next game
+on, so that no cell changes its number within a game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.random import Generator as Draws
+from numpy.random import Philox
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from deepcs.agents.agent import Vector
+from deepcs.agents.bonus import Arrays, Batch, Visited
+from deepcs.agents.shared_weights import SharedWeights, shared_vectors
+from deepcs.curiosity.novelty import Novelty
+from deepcs.envs.pictures import code_shape, coded_picture
+
+NOISE = 0.3  # uniform in ±this, added to the code (Tang et al.)
+PENALTY = 10.0  # λ (Tang et al.)
+SAMPLES = 64  # of all actors in one step of Adam, about
+NOISE_KEY, WEIGHTS_KEY = 3, 4  # Philox's second keys; those of the learners are 0 to 2
+
+
+class CodeLearner:
+    """One shard's part of the autoencoder; what it saves is the same in all shards."""
+
+    name = "code"
+
+    @classmethod
+    def vectors(cls, novelty: Novelty, frame: tuple[int, int], shards: int) -> dict[str, Vector]:
+        return shared_vectors(cls.name, autoencoder_size(novelty, frame), shards)
+
+    def __init__(self, novelty: Novelty, batch: Batch) -> None:
+        assert batch.frame is not None
+        assert novelty.code_bits is not None
+        assert novelty.code_learning_rate is not None
+        self.batch, self._bits = batch, novelty.code_bits
+        self._pixels = int(np.prod(code_shape(batch.frame)))
+        self._every = novelty.code_every or 1
+        self._weights = SharedWeights(
+            self.name, batch.vectors, batch.index, batch.shards, novelty.code_learning_rate
+        )
+        self._updates = 0
+
+    def initialise(self) -> None:
+        """Fresh weights, by the run's seed."""
+        key = np.array([self.batch.seed, WEIGHTS_KEY], np.uint64)
+        normal = Draws(Philox(key=key)).standard_normal(len(self._weights.parameters))
+        scaled = normal / np.sqrt(self._pixels)
+        self._weights.parameters.copy_(torch.from_numpy(scaled.astype(np.float32)))
+
+    @property
+    def code(self) -> np.ndarray:
+        """The encoder as actors take it: float32 (bits, pixels + 1)."""
+        return code_in(self._weights.parameters.cpu().numpy(), self._bits)
+
+    def learn(self, visited: Visited) -> Generator[Any, Any, np.ndarray | None]:
+        """A step of Adam on some of the rollout; returns the code if actors are to take it now."""
+        frames, batch = visited.frames, self.batch
+        assert frames is not None
+        steps = min(len(frames), max(1, SAMPLES // batch.all_actors))
+        chosen = frames[np.linspace(0, len(frames) - 1, steps).astype(np.int64)]
+        pictures = aligned(coded_picture(chosen.reshape(-1, *frames.shape[2:])))
+        key = np.array([batch.seed, NOISE_KEY], np.uint64)
+        counter = [0, self._updates, batch.index, 0]
+        draws = Draws(Philox(key=key, counter=counter)).uniform(
+            -NOISE, NOISE, (len(pictures), self._bits)
+        )
+        noise = aligned(draws)
+        total = steps * batch.all_actors
+        loss_gradient(self._weights.parameters, pictures, noise, total, self._weights.gradient)
+        self._updates += 1
+        yield from self._weights.step(self._updates)
+        return self.code if self._updates % self._every == 0 else None
+
+    def state(self) -> Arrays:
+        return {"updates": np.array([self._updates], np.int64)}
+
+    def load(self, state: Arrays) -> None:
+        self._updates = int(state["updates"][0])
+
+
+def aligned(array: np.ndarray) -> Tensor:
+    """float32 where torch puts it: how a product is rounded depends on where its factors begin."""
+    return torch.from_numpy(array.astype(np.float32)).clone()
+
+
+def code_in(parameters: np.ndarray, bits: int) -> np.ndarray:
+    """The encoder in a flat vector of weights: float32 (bits, pixels + 1), a copy."""
+    pixels = (len(parameters) - bits) // (2 * bits + 1)
+    return parameters[: bits * (pixels + 1)].reshape(bits, pixels + 1).copy()
+
+
+def autoencoder_size(novelty: Novelty, frame: tuple[int, int]) -> int:
+    """Numbers in its flat vectors: the encoder's (bits, pixels + 1), the decoder's (pixels, bits +
+    1); the last columns are biases.
+    """
+    assert novelty.code_bits is not None
+    pixels, bits = int(np.prod(code_shape(frame))), novelty.code_bits
+    return bits * (pixels + 1) + pixels * (bits + 1)
+
+
+def loss_gradient(
+    parameters: Tensor, pictures: Tensor, noise: Tensor, total: int, gradient: Tensor
+) -> float:
+    """Write the loss's gradient, given pictures (B, pixels) and the code's noise (B, bits).
+
+    Means are over `total` samples: a shard that holds B of them writes its part of the sum, and
+    gets back its part of the loss.
+    """
+    bits, pixels = noise.shape[1], pictures.shape[1]
+    size = bits * (pixels + 1)
+    encoder, decoder = parameters[:size].view(bits, -1), parameters[size:].view(pixels, -1)
+    d_encoder, d_decoder = gradient[:size].view(bits, -1), gradient[size:].view(pixels, -1)
+    code = torch.sigmoid(pictures @ encoder[:, :-1].T + encoder[:, -1])
+    noisy = code + noise
+    logits = noisy @ decoder[:, :-1].T + decoder[:, -1]
+    white = torch.sigmoid(logits)
+    nearest = (code > 0.5).to(code.dtype)
+    d_logits = (white - pictures) / (total * pixels)
+    d_decoder[:, :-1] = d_logits.T @ noisy
+    d_decoder[:, -1] = d_logits.sum(0)
+    d_code = d_logits @ decoder[:, :-1] + (2 * PENALTY / (total * bits)) * (code - nearest)
+    d_sums = d_code * code * (1 - code)
+    d_encoder[:, :-1] = d_sums.T @ pictures
+    d_encoder[:, -1] = d_sums.sum(0)
+    crossed = binary_cross_entropy_with_logits(logits, pictures, reduction="sum") / pixels
+    penalty = PENALTY * (code - nearest).square().sum() / bits
+    return float(crossed + penalty) / total

@@ -1,0 +1,172 @@
+"""Random network distillation (Burda et al. 2019): what the trained network cannot tell is new.
+
+A fixed random network f and a trained one g see the newest frame; I is the mean squared difference
+of what they put out, divided by the running deviation of its discounted sums. As published: pixels
+are normalised by their running mean and deviation and clipped to ±5; the deviation of returns goes
+on through the ends of games. Ours: the networks are smaller (half the filters, one hidden layer
+more in g instead of two), the first rollout takes the place of the random steps that pixels are
+first normalised by, and every sample trains g once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from deepcs.agents.agent import Vector
+from deepcs.agents.bonus import Arrays, Batch, Bonus, Visited
+from deepcs.agents.shared_weights import SharedWeights, flat_views, shared_vectors
+from deepcs.curiosity.novelty import Novelty
+
+CLIP = 5.0  # standard deviations of a pixel
+BATCH = 256  # samples of all actors in one step of Adam, about
+TARGET_SEED, PREDICTOR_SEED = 101, 102  # added to the run's
+
+
+class RND(Bonus):
+    """What is saved beside the weights: pixels' sums, returns' sums, each actor's return."""
+
+    name = "rnd"
+
+    @classmethod
+    def vectors(
+        cls, novelty: Novelty, frame: tuple[int, int] | None, shards: int
+    ) -> dict[str, Vector]:
+        assert frame is not None
+        size = sum(
+            each.numel() for each in make_network(frame, novelty, 1, deeper=True).parameters()
+        )
+        return shared_vectors(cls.name, size, shards)
+
+    def __init__(self, novelty: Novelty, batch: Batch) -> None:
+        super().__init__(novelty, batch)
+        assert batch.frame is not None
+        assert novelty.rnd_gamma is not None
+        assert novelty.rnd_learning_rate is not None
+        self._gamma = novelty.rnd_gamma
+        self._target = make_network(batch.frame, novelty, batch.seed + TARGET_SEED)
+        self._predictor = make_network(batch.frame, novelty, 0, deeper=True)
+        self._weights = SharedWeights(
+            self.name, batch.vectors, batch.index, batch.shards, novelty.rnd_learning_rate
+        )
+        flat_views(self._predictor, self._weights.parameters, self._weights.gradient)
+        self._pixels = np.zeros((2, *batch.frame), np.int64)  # sums of values and of their squares
+        self._frames = 0
+        self._moments = np.zeros(3)  # of returns: how many, sum, sum of squares
+        self._returns = np.zeros(batch.all_actors)
+        self._step = 0
+
+    def initialise(self) -> None:
+        assert self.batch.frame is not None
+        seed = self.batch.seed + PREDICTOR_SEED
+        fresh = make_network(self.batch.frame, self.novelty, seed, deeper=True)
+        for each, drawn in zip(self._predictor.parameters(), fresh.parameters(), strict=True):
+            each.data.copy_(drawn.data)
+
+    def pay(self, visited: Visited) -> Generator[Any, Any, np.ndarray]:
+        frames, batch = visited.frames, self.batch
+        assert frames is not None
+        steps, own = frames.shape[:2]
+        flat = frames.reshape(-1, *frames.shape[2:])
+        self._pixels += yield pixel_sums(flat)
+        self._frames += steps * batch.all_actors
+        seen = self._normalised(flat)
+        errors = np.empty(len(flat))
+        chunk = max(1, BATCH // batch.all_actors) * own
+        with torch.no_grad():
+            wanted = self._target(seen)
+        for start in range(0, len(flat), chunk):
+            part = slice(start, start + chunk)
+            errors[part] = self._learn(seen[part], wanted[part])
+            self._step += 1
+            yield from self._weights.step(self._step)
+        everyone = yield batch.all(errors.reshape(steps, own))
+        return errors.reshape(steps, own) / self._deviation(everyone)
+
+    def _learn(self, seen: Tensor, wanted: Tensor) -> np.ndarray:
+        """Write the gradient of the loss, the mean over all shards' samples; returns each's own."""
+        self._weights.gradient.zero_()
+        with torch.enable_grad():
+            losses = (self._predictor(seen) - wanted).square().mean(1)
+            total = len(losses) * self.batch.all_actors / len(self.batch.actors)
+            (losses.sum() / total).backward()
+        found: np.ndarray = losses.detach().double().numpy()
+        return found
+
+    def _normalised(self, frames: np.ndarray) -> Tensor:
+        """float32 (B, 1, height, width)."""
+        mean = self._pixels[0] / self._frames
+        variance = self._pixels[1] / self._frames - mean**2
+        deviation = np.sqrt(np.maximum(variance, 1.0))  # of pixels that never change: one shade
+        shift, scale = (torch.from_numpy(x.astype(np.float32)) for x in (mean, 1 / deviation))
+        seen = (torch.from_numpy(frames).float() - shift) * scale
+        return seen.clamp_(-CLIP, CLIP)[:, None]
+
+    def _deviation(self, everyone: np.ndarray) -> float:
+        """Of all returns so far, after those of the rollout, (T, all actors)."""
+        for errors in everyone:
+            self._returns = self._gamma * self._returns + errors
+            sums = self._returns.sum(), np.square(self._returns).sum()
+            self._moments += (len(self._returns), *sums)
+        count, total, squares = self._moments
+        return float(np.sqrt(max(squares / count - (total / count) ** 2, 1e-12)))
+
+    def state(self) -> Arrays:
+        return {
+            "pixels": self._pixels,
+            "returns": self._returns,
+            "moments": self._moments,
+            "numbers": np.array([self._frames, self._step], np.int64),
+        }
+
+    def load(self, state: Arrays) -> None:
+        self._pixels = np.array(state["pixels"], np.int64)
+        self._returns = np.array(state["returns"])
+        self._moments = np.array(state["moments"])
+        self._frames, self._step = map(int, state["numbers"])
+
+
+def pixel_sums(frames: np.ndarray) -> np.ndarray:
+    """Sums of uint8 frames (B, height, width) and of their squares, exactly: int64 (2, …)."""
+    flat = frames.reshape(len(frames), -1)
+    wide = flat.astype(np.int64)
+    sums = np.stack((wide.sum(0), np.einsum("bp,bp->p", wide, wide)))
+    return sums.reshape(2, *frames.shape[1:])
+
+
+def make_network(
+    frame: tuple[int, int], novelty: Novelty, seed: int, *, deeper: bool = False
+) -> nn.Sequential:
+    """A random network for frames of that shape; deeper: the one that is trained.
+
+    Orthogonal weights times √2, biases 0, as in Burda et al.
+    """
+    features = novelty.rnd_features
+    assert features is not None
+    layers: list[nn.Module] = []
+    shape: tuple[int, ...] = (1, *frame)
+    if min(frame) >= 36:
+        for filters, kernel, stride in ((16, 8, 4), (32, 4, 2), (32, 3, 1)):
+            layers += [nn.Conv2d(shape[0], filters, kernel, stride), nn.LeakyReLU()]
+            sides = ((side - kernel) // stride + 1 for side in shape[1:])
+            shape = (filters, *sides)
+    else:
+        layers += [nn.Flatten(), nn.Linear(prod(shape), 64), nn.LeakyReLU()]
+        shape = (64,)
+    layers.append(nn.Flatten())
+    width = prod(shape)
+    if deeper:
+        layers += [nn.Linear(width, features), nn.ReLU()]
+        width = features
+    layers.append(nn.Linear(width, features))
+    generator = torch.Generator().manual_seed(seed)
+    for layer in layers:
+        if isinstance(layer, (nn.Conv2d, nn.Linear)):
+            nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
+            nn.init.zeros_(layer.bias)
+    return nn.Sequential(*layers)

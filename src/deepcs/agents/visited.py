@@ -1,0 +1,17 @@
+"""What a rollout tells of where the actors were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Visited:
+    """Where a shard's N actors were in a rollout of T steps."""
+
+    cells: np.ndarray
+    """int64 (T, N): the number of the place that each step led to; 0: none that counts"""
+    frames: np.ndarray | None
+    """uint8 (T, N, height, width): what was seen there; None: no part needs it"""

@@ -1,0 +1,274 @@
+"""The ledger: each claim of the paper beside what our runs show, with a verdict of four.
+
+The rule is written down in docs/claims.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from deepcs.analysis.claims import CLAIMS, PAPER_STEPS, Claim, Measure
+from deepcs.analysis.groups import Group, Results, RunResult
+from deepcs.analysis.intervals import Interval, median_interval
+from deepcs.analysis.rank_tests import rank_test, smallest_p
+from deepcs.analysis.room_figures import WAYS
+from deepcs.analysis.scores import final_score
+from deepcs.analysis.statistics import holm
+from deepcs.analysis.style import agent_name, short, spaced
+from deepcs.analysis.tables import Cell, Column, Table, number_text, probability_text, words
+from deepcs.runs.milestones import EXIT
+
+ALPHA = 0.05
+ENOUGH = 10  # runs a side, without which "no difference" says nothing
+NOTHING = 10.0  # points a game below which a treatment earns nothing: a key in ten games
+ROUNDED = 0.01  # share of the steps by which learners' whole updates may differ
+SAME = (
+    *("protocol", "actors", "weight", "tile", "grid", "compass", "graded", "max_frames"),
+    "network",
+)
+"""settings that groups must share to be compared; the others change no more than rounding"""
+
+Verdict = Literal["seen", "not seen", "opposite", "too early to say"]
+SEEN: Verdict = "seen"
+NOT_SEEN: Verdict = "not seen"
+OPPOSITE: Verdict = "opposite"
+TOO_EARLY: Verdict = "too early to say"
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A claim, and what the runs of one learner and budget say to it."""
+
+    claim: Claim
+    ours: Group | None
+    theirs: Group | None
+    x: np.ndarray
+    """the measure of each finished run of ours, (n,)"""
+    y: np.ndarray
+    """of theirs, (m,)"""
+    effect: float = float("nan")
+    """probability that a run of ours is higher than one of theirs, ties half"""
+    p: float = float("nan")
+    corrected: float = float("nan")
+    """p after Holm, over the entries of the same question"""
+    least: float = float("nan")
+    """the least that `corrected` can be with so many runs"""
+    verdict: Verdict = TOO_EARLY
+    reason: str = ""
+    """why it is too early"""
+
+
+def ledger(results: Results) -> list[Entry]:
+    """Every claim, once for each learner that its runs were made with."""
+    entries = [_tested(claim, *pair) for claim in CLAIMS for pair in _pairs(claim, results)]
+    return [_judged(entry) for entry in _corrected(entries)]
+
+
+def _pairs(claim: Claim, results: Results) -> list[tuple[Group | None, Group | None]]:
+    """(ours, theirs) of the same settings but for treatment and learner; (None, None): no runs.
+
+    Of several budgets with one learner, that with most finished runs, then that with most steps.
+    """
+    best: dict[tuple[str, str], tuple[Group, Group | None]] = {}
+    groups = [g for g in results.groups if g.world == claim.world and g.finished]
+    for ours in groups:
+        if ours.config.treatment != claim.ours:
+            continue
+        rivals = [g for g in groups if g.config.treatment == claim.theirs and g is not ours]
+        for theirs in rivals if claim.theirs else [None]:
+            key = ours.config.agent, (theirs or ours).config.agent
+            fits = key[0] == key[1] if claim.agents is None else key == claim.agents
+            if not fits or (theirs is not None and not _comparable(ours, theirs)):
+                continue
+            if key not in best or _weight(ours, theirs) > _weight(*best[key]):
+                best[key] = ours, theirs
+    return [*best.values()] or [(None, None)]
+
+
+def _comparable(ours: Group, theirs: Group) -> bool:
+    """Whether two groups differ in nothing that counts but treatment and learner."""
+    one, other = ours.config, theirs.config
+    same = all(getattr(one, name) == getattr(other, name) for name in SAME)
+    near = abs(one.steps - other.steps) <= ROUNDED * one.steps
+    return same and near and (one.agent != other.agent or one.learner == other.learner)
+
+
+def _weight(ours: Group, theirs: Group | None) -> tuple[int, int]:
+    runs = min(len(group.finished) for group in (ours, theirs) if group is not None)
+    return runs, ours.config.steps
+
+
+def measured(group: Group | None, measure: Measure) -> np.ndarray:
+    """The measure of each finished run that has it, (n,)."""
+    if group is None:
+        return np.zeros(0)
+    values = np.array([_of_run(run, measure) for run in group.finished], np.float64)
+    return values[~np.isnan(values)]
+
+
+def _of_run(run: RunResult, measure: Measure) -> float:
+    if measure in ("score", "intrinsic"):
+        return final_score(run.steps, run.score if measure == "score" else run.intrinsic)
+    if measure == "left room 1":
+        return float(run.milestones[EXIT.label] is not None)
+    orders = [[room[0] for room in order if room] for order in run.room_orders]
+    if measure == "went west":
+        return float(any(rooms[1:2] == [WAYS["west"]] for rooms in orders))
+    return float(max((len(rooms) for rooms in orders), default=0))
+
+
+def _tested(claim: Claim, ours: Group | None, theirs: Group | None) -> Entry:
+    x, y = measured(ours, claim.measure), measured(theirs, claim.measure)
+    entry = Entry(claim, ours, theirs, x, y)
+    if claim.theirs is None or not len(x) or not len(y):
+        return entry
+    u, p = rank_test(x, y)
+    return dataclasses.replace(entry, effect=u / (len(x) * len(y)), p=p)
+
+
+def _corrected(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """p after Holm over each question's tests of one pair of learners."""
+    family = [(entry.claim.question, _learner(entry)) for entry in entries]
+    for entry, mine in zip(entries, family, strict=True):
+        alike = [other for other, theirs in zip(entries, family, strict=True) if theirs == mine]
+        corrected = holm(np.array([other.p for other in alike]))[alike.index(entry)]
+        if np.isnan(entry.p):
+            yield entry
+            continue
+        # Holm multiplies the least p of a family by its number of tests.
+        tests = sum(not np.isnan(other.p) for other in alike)
+        least = min(1.0, tests * smallest_p(len(entry.x), len(entry.y)))
+        yield dataclasses.replace(entry, corrected=float(corrected), least=least)
+
+
+def _judged(entry: Entry) -> Entry:
+    if entry.claim.expected == "reaches":
+        verdict, reason = _judge_reached(entry)
+    else:
+        verdict, reason = _judge(entry)
+    return dataclasses.replace(entry, verdict=verdict, reason=reason)
+
+
+def _judge_reached(entry: Entry) -> tuple[Verdict, str]:
+    if not len(entry.x):
+        return TOO_EARLY, "no finished runs"
+    assert entry.ours is not None
+    if entry.x.max() >= entry.claim.value:
+        return SEEN, ""
+    if entry.ours.config.steps < PAPER_STEPS or len(entry.x) < (entry.claim.paper_runs or 0):
+        return TOO_EARLY, "less than the paper's runs or steps"
+    return NOT_SEEN, ""
+
+
+def _judge(entry: Entry) -> tuple[Verdict, str]:
+    """The rule of docs/claims.md."""
+    x, y, expected = entry.x, entry.y, entry.claim.expected
+    if not len(x) or not len(y):
+        return TOO_EARLY, "no finished runs"
+    if not np.any(x) and not np.any(y):
+        return TOO_EARLY, "neither ever scored" if entry.claim.measure == "score" else "all are 0"
+    found = entry.corrected < ALPHA
+    if expected == "alike":
+        if found:
+            return OPPOSITE, ""
+        enough = min(len(x), len(y)) >= ENOUGH
+        return (SEEN, "") if enough else (TOO_EARLY, f"fewer than {ENOUGH} runs a side")
+    if expected == "nothing" and max(np.median(x), np.median(y)) < NOTHING:
+        return TOO_EARLY, "DeepCS earns nothing yet either"
+    if not found and entry.least >= ALPHA:
+        return TOO_EARLY, "too few runs for p < 0.05"
+    if not found:
+        return NOT_SEEN, ""
+    if expected == "differs":
+        return SEEN, ""
+    as_said = (entry.effect > 0.5) == (expected == "higher")
+    if not as_said:
+        return OPPOSITE, ""
+    small = expected != "nothing" or np.median(x) < NOTHING
+    return (SEEN if small else NOT_SEEN), ""
+
+
+def _learner(entry: Entry) -> str:
+    groups = [group for group in (entry.ours, entry.theirs) if group is not None]
+    names = dict.fromkeys(agent_name(group.config.agent) for group in groups)
+    return " and ".join(names)
+
+
+def ledger_table(results: Results, *, whole: bool = False) -> Iterator[Table]:
+    """The ledger as a table; none where the runs bear on no claim.
+
+    whole: with a row for claims without finished runs too; else a sentence names them.
+    """
+    everything = ledger(results)
+    told = [entry for entry in everything if len(entry.x)]
+    if not told:
+        return
+    entries = everything if whole else told
+    missing = [entry.claim.number for entry in everything if entry not in entries]
+    tests = sum(not np.isnan(entry.p) for entry in entries)
+    columns = (
+        *map(words, ("no.", "claim", "in the paper", "world", "measure", "learner")),
+        *(Column("our steps", short), Column("its steps", short)),
+        *map(words, ("n", "its n", "ours", "theirs")),
+        *(Column("effect"), Column("p, Holm", probability_text)),
+        *(Column("least p", probability_text), words("verdict")),
+    )
+    note = (
+        "n: our runs of either side. ours, theirs: medians over runs and, in brackets, the "
+        "interval that holds the true median; its coverage depends on n alone: 75 % for three "
+        "runs, 94 % for five, 95 % or more from six on. effect: probability that a run of ours is "
+        "higher than one of theirs, ties half. p, Holm: exact rank tests, corrected over the "
+        "claims of one number and learner. least p: what so many runs allow at best, corrected.\n"
+        f"Verdicts by the rule in docs/claims.md. {tests} tests were made; were none of the "
+        f"claims true, about {tests * ALPHA:.1f} would still have p < 0.05 before the correction."
+    )
+    if missing:
+        note += f"\nToo early to say, without finished runs: {', '.join(missing)}."
+    yield Table("claims", "The paper's claims and our runs", columns, _rows(entries), note)
+
+
+def _rows(entries: Sequence[Entry]) -> list[list[Cell]]:
+    rows: list[list[Cell]] = []
+    for entry in entries:
+        claim = entry.claim
+        verdict = f"{entry.verdict} ({entry.reason})" if entry.reason else entry.verdict
+        ran = claim.paper_runs is not None
+        rows.append(
+            [
+                *(claim.number, claim.sentence, claim.where, spaced(claim.world), claim.measure),
+                _learner(entry) or None,
+                None if entry.ours is None else entry.ours.config.steps,
+                PAPER_STEPS if ran else None,
+                _sizes(entry),
+                str(claim.paper_runs) if ran else None,
+                _middle(entry.x, claim),
+                _middle(entry.y, claim),
+                entry.effect,
+                entry.corrected,
+                entry.least,
+                verdict,
+            ]
+        )
+    return rows
+
+
+def _sizes(entry: Entry) -> str:
+    if entry.claim.theirs is None:
+        return str(len(entry.x))
+    return f"{len(entry.x)}, {len(entry.y)}"
+
+
+def _middle(values: np.ndarray, claim: Claim) -> str | None:
+    """A median with its interval; where one run is enough, the best."""
+    if not len(values):
+        return None
+    if claim.theirs is None:
+        return f"best {number_text(float(values.max()))}"
+    around: Interval = median_interval(values)
+    low, high = number_text(around.low), number_text(around.high)
+    return f"{number_text(float(np.median(values)))} [{low}, {high}]"

@@ -1,0 +1,192 @@
+"""How new a state is: three questions, each a choice of its own.
+
+Where am I (`place`), when is it new again (`lifetime`), and what does it pay: a first touch or
+1/√n in this life (`graded`, a setting of the run), something across all of training and all actors
+(`across`), or both together (`combine`). A treatment answers all three; these settings change one
+of its answers, or the numbers of a part.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from deepcs.curiosity.fading import check_half_life
+from deepcs.system.limits import check_whole
+
+Place = Literal["position", "pixels", "hash"]
+New = Literal["game", "life", "never", "fading"]
+Across = Literal["none", "counts", "pseudo-counts", "rnd"]
+Combine = Literal["across", "product", "sum"]
+PLACES: tuple[Place, ...] = get_args(Place)
+NEWS: tuple[New, ...] = get_args(New)
+ACROSS: tuple[Across, ...] = get_args(Across)
+COMBINES: tuple[Combine, ...] = get_args(Combine)
+SIDE = 84  # pixels, of the largest picture that a frame is made into
+MOST_LEVELS = 256
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """Answers to the three questions, and the numbers of their parts."""
+
+    place: Place | None = None
+    """where am I: position, pixels or hash; None: the treatment's"""
+    lifetime: New | None = None
+    """when is it new again: game, life, never or fading; None: the treatment's"""
+    across: Across | None = None
+    """paid across training: none, counts, pseudo-counts or rnd; None: the treatment's"""
+    combine: Combine | None = None
+    """across (alone), product or sum with what this life pays; None: the treatment's"""
+    half_life: float | None = None
+    """fading: steps of an actor after which a visit counts half; None: 500 (ours)"""
+    width: int | None = None
+    """pixels: of the small picture; None: chosen from random play, as in Go-Explore"""
+    height: int | None = None
+    """pixels: of the small picture; None: chosen from random play, as in Go-Explore"""
+    levels: int | None = None
+    """pixels: shades of grey; None: chosen from random play, as in Go-Explore"""
+    life_weight: float | None = None
+    """sum: factor of what this life pays; product: its exponent; None: 1"""
+    across_weight: float | None = None
+    """sum: factor of what is paid across training; product: its exponent; None: 1"""
+    density_side: int | None = None
+    """pseudo-counts: pixels across and down of the modelled picture; None: 42 (Bellemare et al.)"""
+    density_levels: int | None = None
+    """pseudo-counts: its shades of grey; None: 8 (Bellemare et al.)"""
+    rnd_learning_rate: float | None = None
+    """rnd: step size of Adam for the trained network; None: 1e-4 (Burda et al.)"""
+    rnd_gamma: float | None = None
+    """rnd: discount of the returns whose deviation I is divided by; None: 0.99 (Burda et al.)"""
+    rnd_features: int | None = None
+    """rnd: numbers that the networks put out; None: 128 (ours; Burda et al.: 512)"""
+    code_bits: int | None = None
+    """hash: bits of the learned code; None: 64 (ours; Tang et al.: 512)"""
+    hash_bits: int | None = None
+    """hash: bits that the code is hashed to; None: 32 (Tang et al.: 64 in Montezuma's Revenge)"""
+    code_learning_rate: float | None = None
+    """hash: step size of Adam for the autoencoder; None: 1e-3 (Tang et al.)"""
+    code_every: int | None = None
+    """hash: updates between the codes that actors take over; None: 200 (ours)"""
+
+    def check(self) -> None:
+        """Raise ValueError for what cannot be meant under any treatment."""
+        choices = {"place": PLACES, "lifetime": NEWS, "across": ACROSS, "combine": COMBINES}
+        for name, allowed in choices.items():
+            if (given := getattr(self, name)) is not None and given not in allowed:
+                raise ValueError(
+                    f"Got novelty.{name} {given!r}; choose one of {', '.join(allowed)}."
+                )
+        if self.half_life is not None:
+            check_half_life(self.half_life)
+        for name, (least, most) in WHOLE.items():
+            if (given := getattr(self, name)) is not None:
+                check_whole(f"novelty.{name} {{}}", given, least, most)
+        for name in POSITIVE:
+            given = getattr(self, name)
+            if given is None:
+                continue
+            if isinstance(given, bool) or not isinstance(given, (int, float)):
+                raise ValueError(f"Got novelty.{name} {given!r}; give a number.")
+            if not (0 < given < math.inf) or (name == "rnd_gamma" and given >= 1):
+                allowed = "above 0 and below 1" if name == "rnd_gamma" else "above 0"
+                raise ValueError(f"Got novelty.{name} {given!r}; give a finite number {allowed}.")
+
+    @property
+    def counts_places(self) -> bool:
+        """Whether it matters where the player is: to this life's pay, or to `counts`."""
+        return self.across in ("none", "counts") or self.combine != "across"
+
+    @property
+    def needs_frames(self) -> bool:
+        """Whether something is learned from frames by the whole batch."""
+        return self.across in ("pseudo-counts", "rnd") or self.place == "hash"
+
+    def of_treatment(self, choices: Novelty, *, sees: bool) -> Novelty:
+        """With a treatment's choices where none is made here, and with the numbers of the parts.
+
+        sees: the network is shown the plane. Refuses, in one sentence, what makes no sense.
+        """
+        self.check()
+        chosen = dataclasses.replace(
+            self,
+            **{
+                name: getattr(choices, name) if getattr(self, name) is None else getattr(self, name)
+                for name in ("place", "lifetime", "across", "combine", "half_life")
+            },
+        )
+        if chosen.across == "none" and self.across == "none" and self.combine is None:
+            chosen = dataclasses.replace(chosen, combine=None)
+        elif chosen.across != "none" and chosen.combine is None:
+            chosen = dataclasses.replace(chosen, combine="across")
+        if chosen.lifetime != "fading" and self.half_life is None:
+            chosen = dataclasses.replace(chosen, half_life=None)
+        chosen._refuse(sees, self.lifetime not in (None, choices.lifetime))
+        numbers: dict[str, Any] = {}
+        for part in chosen._parts():
+            numbers |= DEFAULTS.get(part, {})
+        open_ones = {name: n for name, n in numbers.items() if getattr(chosen, name) is None}
+        return dataclasses.replace(chosen, **open_ones)
+
+    def _parts(self) -> list[str]:
+        """Those parts whose numbers have an effect."""
+        parts = [str(self.place), str(self.lifetime), str(self.across)]
+        return parts + ["combined"] * (self.combine in ("product", "sum"))
+
+    def _refuse(self, sees: bool, given_lifetime: bool) -> None:
+        if self.across == "none" and self.combine is not None:
+            raise ValueError(
+                f"Got novelty.combine {self.combine!r} with nothing paid across training; choose "
+                "novelty.across too, or leave combine out."
+            )
+        if self.combine == "across" and not sees and given_lifetime:
+            raise ValueError(
+                f"Got novelty.lifetime {self.lifetime!r}, which has no effect where {self.across} "
+                "alone is paid and no plane is seen; leave it out."
+            )
+        if self.place != "position" and not self.counts_places and not sees:
+            raise ValueError(
+                f"Got novelty.place {self.place!r}, which has no effect where {self.across} alone "
+                "is paid and no plane is seen; leave it out."
+            )
+        parts = self._parts()
+        for part, numbers in DEFAULTS.items():
+            for name in numbers:
+                if part not in parts and (given := getattr(self, name)) is not None:
+                    raise ValueError(
+                        f"Got novelty.{name} {given!r}, which has no effect without "
+                        f"{NEEDS[part]}; leave it out."
+                    )
+
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "fading": {"half_life": 500.0},
+    "pixels": {"width": None, "height": None, "levels": None},
+    "combined": {"life_weight": 1.0, "across_weight": 1.0},
+    "pseudo-counts": {"density_side": 42, "density_levels": 8},
+    "rnd": {"rnd_learning_rate": 1e-4, "rnd_gamma": 0.99, "rnd_features": 128},
+    "hash": {"code_bits": 64, "hash_bits": 32, "code_learning_rate": 1e-3, "code_every": 200},
+}
+"""What has an effect with each part, and its default; None: chosen where the run begins."""
+NEEDS = {
+    "fading": "novelty.lifetime 'fading'",
+    "pixels": "novelty.place 'pixels'",
+    "combined": "novelty.combine 'product' or 'sum'",
+    "pseudo-counts": "novelty.across 'pseudo-counts'",
+    "rnd": "novelty.across 'rnd'",
+    "hash": "novelty.place 'hash'",
+}
+WHOLE = {
+    "width": (1, SIDE),
+    "height": (1, SIDE),
+    "levels": (2, MOST_LEVELS),
+    "density_side": (1, SIDE),
+    "density_levels": (2, MOST_LEVELS),
+    "rnd_features": (1, 4096),
+    "code_bits": (1, 4096),
+    "hash_bits": (1, 62),
+    "code_every": (1, 10**9),
+}
+POSITIVE = ("life_weight", "across_weight", "rnd_learning_rate", "rnd_gamma", "code_learning_rate")

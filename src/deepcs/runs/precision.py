@@ -1,0 +1,49 @@
+"""In which precision a run's network multiplies: as asked, or what this machine is fast at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deepcs.agents.agent import Agent
+from deepcs.agents.plan import Precision
+from deepcs.system.cpu import bfloat16_instructions
+
+ASKED = ("float32", "bfloat16", "auto")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A precision, and why it is this one."""
+
+    precision: Precision
+    why: str
+
+
+def choose_precision(
+    asked: str, agent: type[Agent], network: str, device: str, instructions: str | None
+) -> Choice:
+    """What `asked` comes to; ValueError, in one sentence, for bfloat16 where it cannot be.
+
+    network: auto where it is not chosen yet. instructions: by which the CPU multiplies bfloat16,
+    None where it has none.
+    """
+    if asked == "float32":
+        return Choice("float32", "as asked")
+    if device != "cpu":
+        against = f"half precision is for the CPU, and this run's device is {device}"
+    elif not agent.takes_half_precision:
+        against = f"{agent.name} needs float32"
+    elif network not in ("fast", "auto"):
+        against = f"half precision is for the built-in network fast, and this is {network}"
+    elif instructions is None:
+        against = "this CPU has no instructions for bfloat16 (avx512_bf16 or AMX)"
+    else:
+        return Choice("bfloat16", f"this CPU multiplies it by {instructions}")
+    if asked == "bfloat16":
+        raise ValueError(f"Got precision 'bfloat16', but {against}; choose float32, or auto.")
+    return Choice("float32", against)
+
+
+def choose_here(asked: str, agent: type[Agent], network: str, device: str) -> Choice:
+    """As `choose_precision`, on this machine's CPU."""
+    return choose_precision(asked, agent, network, device, bfloat16_instructions())

@@ -1,0 +1,77 @@
+"""Presets: settings that belong together, each a named line. The defaults are the paper's."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A learner and the settings that were found to suit it; what is not here is as by default."""
+
+    name: str
+    agent: str
+    about: str
+    worlds: Literal["games", "mazes"]
+    """what it was found in; environments of one's own may try it"""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """of the run, such as actors"""
+    learner: Mapping[str, Any] = field(default_factory=dict)
+    """of the agent, such as n_steps"""
+
+
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "fast",
+            "ppo",
+            "PPO with a value for each reward: the most learned per hour on a few cores",
+            worlds="games",
+            settings={"actors": 32, "precision": "auto"},
+            learner={"n_steps": 128, "epochs": 3, "minibatch": 256, "entropy": 0.01},
+        ),
+        Preset(
+            "maze",
+            "ppo",
+            "the same for worlds of a few tiles, whose small network takes larger steps",
+            worlds="mazes",
+            settings={"actors": 16},
+            learner={"learning_rate": 1e-3, "schedule": "linear"},
+        ),
+    )
+}
+
+
+def check_preset(name: str, agent: str, kind: str | None) -> None:
+    """Raise ValueError if a preset is none, or not of that agent or kind of world.
+
+    kind: games or mazes; None: neither.
+    """
+    chosen = preset(name)
+    if chosen.agent != agent:
+        raise ValueError(
+            f"Got agent {agent!r} with preset {name!r}, which is one of {chosen.agent}; leave one "
+            "of them out (in Python, RunConfig.from_preset sets what belongs to a preset)."
+        )
+    if kind not in (None, chosen.worlds):
+        fitting = [each.name for each in PRESETS.values() if each.worlds == kind]
+        raise ValueError(
+            f"Got preset {name!r}, which is for {chosen.worlds}; for {kind} choose "
+            f"{' or '.join(fitting)}."
+        )
+
+
+def preset(name: str) -> Preset:
+    """The preset of that name."""
+    if not isinstance(name, str):
+        raise ValueError(f"Got preset {name!r}; choose one of {', '.join(PRESETS)}.")
+    if name not in PRESETS:
+        nearest = difflib.get_close_matches(name, PRESETS, 1, 0.0)[0]
+        raise ValueError(
+            f"Got preset {name!r}; the nearest is {nearest}: choose one of {', '.join(PRESETS)}."
+        )
+    return PRESETS[name]

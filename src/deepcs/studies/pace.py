@@ -1,0 +1,93 @@
+"""How long runs will take, from what is known: what they logged, and what at_once.json has."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deepcs.envs.roms import atari_game
+from deepcs.runs.config import RunConfig
+from deepcs.studies.experiment import StudyError
+
+ENOUGH = 0.97  # of the best speed: fewer runs at a time need less memory
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How fast this machine trains."""
+
+    world: str
+    cores: int
+    steps_per_second: dict[int, float]
+    """of all runs together, by how many there are at a time"""
+
+    @property
+    def best(self) -> int:
+        """The fewest runs at a time that come close to the fastest."""
+        fastest = max(self.steps_per_second.values())
+        return min(n for n, speed in self.steps_per_second.items() if speed >= ENOUGH * fastest)
+
+    @property
+    def one_run(self) -> float:
+        """Steps per second of one run, with as many others as are best."""
+        return self.steps_per_second[self.best] / self.best
+
+    def __str__(self) -> str:
+        speeds = ", ".join(f"{n}: {speed:,.0f}" for n, speed in self.steps_per_second.items())
+        return f"{self.best} runs at a time ({self.world}, steps/s of so many at once: {speeds})"
+
+
+def read_measured(cache: Path) -> Measured | None:
+    """What was measured before; None: nothing."""
+    try:
+        saved = json.loads(cache.read_bytes())
+        speeds = {int(n): float(speed) for n, speed in saved["steps_per_second"].items()}
+        known = Measured(str(saved["world"]), int(saved["cores"]), speeds)
+        if not speeds or not all(n >= 1 and 0 < speeds[n] < math.inf for n in speeds):
+            raise ValueError("it has no speeds")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StudyError(
+            f"{cache} is damaged ({error}); delete it, and it will be measured again."
+        ) from error
+    return known
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Steps per second of single runs."""
+
+    seen: Sequence[tuple[RunConfig, float]] = ()
+    """runs that have logged, and how fast they were"""
+    measured: Measured | None = None
+
+    def of(self, config: RunConfig) -> float:
+        """What to expect of a run: as runs most like it, then as measured; NaN: nothing is known.
+
+        Like it are those of the same world and agent, then of the same world, then of the same
+        agent in other games, or in other worlds that are no games.
+        """
+        is_game = atari_game(config.world) is not None
+
+        def likeness(other: RunConfig) -> int:
+            if other.world == config.world:
+                return 3 if other.agent == config.agent else 2
+            alike = other.agent == config.agent and (atari_game(other.world) is not None) == is_game
+            return 1 if alike else 0
+
+        speeds: dict[int, list[float]] = {}
+        for other, speed in self.seen:
+            speeds.setdefault(likeness(other), []).append(speed)
+        nearest = max(speeds, default=0)
+        if nearest == 0 and self.measured is not None:
+            return self.measured.one_run
+        return statistics.median(speeds[nearest]) if speeds else math.nan
+
+    def seconds(self, config: RunConfig, steps: int) -> float:
+        """Expected time of that many steps of a run; NaN: nothing is known."""
+        return steps / self.of(config)

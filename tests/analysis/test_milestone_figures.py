@@ -1,0 +1,52 @@
+"""Milestones over seeds: Kaplan and Meier by hand, and what a figure of them shows."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from generated import ROWS, write_run
+
+from deepcs.analysis.groups import Group, read_result
+from deepcs.analysis.milestone_figures import milestone_figures, reached
+from deepcs.runs.config import RunConfig
+from deepcs.runs.logs import GAMES_COLUMNS
+
+
+def test_without_censoring_the_share_is_counted() -> None:
+    found = reached([30, 10, 20, 40], [100] * 4)
+    assert found.steps.tolist() == [10, 20, 30, 40]
+    np.testing.assert_allclose(found.share, [0.25, 0.5, 0.75, 1])
+    assert (found.median, len(found.ends)) == (20, 0)
+
+
+def test_a_run_that_was_over_early_counts_until_then() -> None:
+    found = reached([10, None, 30], [100, 20, 100])
+    # 1/3 have it at 10; then one run leaves, and of the one that is left all have it at 30.
+    at = dict(zip(found.steps.tolist(), found.share.tolist(), strict=True))
+    assert (at[10], at[20], at[30]) == pytest.approx((1 / 3, 1 / 3, 1))
+
+
+def test_nobody_got_there() -> None:
+    found = reached([None, None], [100, 50])
+    assert found.share.tolist() == [0, 0]
+    assert np.isnan(found.median)
+
+
+def test_the_figure_shows_what_was_reached_and_names_what_was_not(tmp_path: Path) -> None:
+    config = RunConfig("MontezumaRevenge", steps=1000, shards=1, device="cpu").resolved()
+    runs = []
+    for seed in range(2):
+        path = tmp_path / f"run{seed}"
+        write_run(path, dataclasses.replace(config, seed=seed), [0.0] * ROWS)
+        games = [",".join(GAMES_COLUMNS), "400,0,100.0,5.0,6,99,1"][: 2 - seed]
+        (path / "games.csv").write_text("\n".join(games) + "\n")
+        result = read_result(path, config)
+        assert result is not None
+        runs.append(result)
+    (drawing,) = milestone_figures([Group(config, "", 2, tuple(runs))])
+    assert drawing.data[0].rows[0][1:5] == ["first key", 2, 1, 400]
+    assert "Never reached by any run: first exit of room 1" in drawing.caption
+    assert [axes.get_title("left") for axes in drawing.figure.axes] == ["first key"]

@@ -1,0 +1,112 @@
+"""Presets: other defaults, which every given setting goes before."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepcs.agents.ppo import PPOSettings
+from deepcs.cli.arguments import parse
+from deepcs.cli.runs import Train
+from deepcs.runs.config import RunConfig, from_json, to_json
+from deepcs.runs.folder import RunFolder
+from deepcs.runs.presets import PRESETS
+from deepcs.runs.train import resume, train
+from deepcs.studies.experiment import StudyError
+from deepcs.studies.study import read_study
+
+
+def typed(*arguments: str) -> RunConfig:
+    """What `deepcs train` makes of them."""
+    command: Any = parse(Train.for_arguments(arguments), arguments, "deepcs train")
+    return dataclasses.replace(command.config, learner=command.learner)
+
+
+def in_study(lines: str) -> RunConfig:
+    table = 'worlds = ["Venture"]\ntreatments = ["deepcs"]\nseeds = 1\nsteps = "10k"\n'
+    return read_study("mine", f"[[experiments]]\n{table}{lines}").runs[0].config
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_can_be_trained_as_it_is(name: str) -> None:
+    world = "Venture" if PRESETS[name].worlds == "games" else "KeyHallway"
+    RunConfig.from_preset(name, world).resolved().fitted()
+
+
+def test_command_line_python_and_study_mean_the_same_by_it() -> None:
+    steps = 10_000
+    config = RunConfig.from_preset("fast", "Venture", steps=steps, shards=1).resolved()
+    assert config.agent == "ppo"
+    assert config.actors == 32
+    assert typed("Venture", "--preset", "fast", "--steps", "10k", "--shards", "1").resolved() == (
+        config
+    )
+    assert dataclasses.replace(in_study('preset = "fast"'), device=config.device) == config
+
+
+def test_what_is_given_goes_before_the_preset_even_if_it_is_the_papers_default() -> None:
+    config = typed("Venture", "--preset=fast", "--actors", "16", "--ppo.epochs", "4").resolved()
+    assert (config.actors, config.learner.epochs) == (16, 4)
+    assert config.learner.entropy == PRESETS["fast"].learner["entropy"]
+    own = RunConfig.from_preset("fast", "Venture", actors=16, learner={"epochs": 4}).resolved()
+    assert own == config
+    whole = RunConfig.from_preset("maze", "KeyHallway", learner=PPOSettings()).resolved()
+    assert whole.learner == PPOSettings().resolved()
+    study = in_study('preset = "fast"\nsettings = { actors = 16, ppo.epochs = 4 }')
+    assert dataclasses.replace(study, device=config.device, steps=config.steps) == (
+        dataclasses.replace(config, shards=1)
+    )
+
+
+def test_without_a_preset_the_papers_numbers_stay() -> None:
+    assert typed("Venture").resolved() == RunConfig("Venture").resolved()
+    assert typed("Venture", "--preset", "None").resolved().preset is None
+
+
+def test_a_run_records_its_preset_and_goes_on_with_it(tmp_path: Path) -> None:
+    config = RunConfig.from_preset(
+        "maze", "KeyHallway", actors=2, steps=64, learner={"n_steps": 16, "minibatch": 32}
+    )
+    assert train(config, tmp_path) is None
+    assert resume(tmp_path, steps=96) is None
+    saved = RunFolder(tmp_path).read_config().config
+    assert saved.preset == "maze"
+    assert saved.learner.learning_rate == PRESETS["maze"].learner["learning_rate"]
+    assert from_json(to_json(saved)) == saved
+    assert saved.name == "KeyHallway-maze-deepcs-paper-seed0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("Venture", "--preset", "fats"), "Got preset 'fats'; the nearest is fast: choose one of"),
+        (("Venture", "--preset", "fast", "--agent", "a2c"), "which is one of ppo; leave one of"),
+        (("KeyHallway", "--preset", "fast"), "which is for games; for mazes choose maze."),
+        (("Venture", "--preset", "maze"), "which is for mazes; for games choose fast."),
+    ],
+)
+def test_a_preset_that_does_not_fit_is_refused(arguments: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        typed(*arguments).resolved()
+
+
+def test_naming_a_preset_without_its_settings_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"RunConfig\.from_preset sets what belongs"):
+        RunConfig("Venture", preset="fast").resolved()
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ('preset = "fats"', "mine.toml, experiment 1: Got preset 'fats'; the nearest is fast"),
+        ("preset = 3", "Got preset 3; choose one of fast"),
+        ('preset = "fast"\nagents = ["a2c"]', "Got agent 'a2c' with preset 'fast'"),
+        ('settings = { preset = "fast" }', "got preset in settings; use preset = ... instead"),
+    ],
+)
+def test_a_study_says_what_is_wrong_with_its_preset(lines: str, sentence: str) -> None:
+    with pytest.raises(StudyError, match=sentence):
+        in_study(lines)

@@ -1,0 +1,25 @@
+"""Ray clusters on loopback, and what runs on their nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+
+def node_processes(node: object) -> list[psutil.Process]:
+    """A node's raylet and everything below it: its workers and the runs they started."""
+    (raylet,) = node.all_processes["raylet"]  # type: ignore[attr-defined]
+    parent = psutil.Process(raylet.process.pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def is_run(process: psutil.Process) -> bool:
+    """Whether it is the process of a run, and not the shell that shelters it."""
+    command = process.cmdline()
+    return "deepcs.studies.job" in command and "sh" not in command
+
+
+def epochs(run: Path) -> list[str]:
+    """Which leases there are on a run."""
+    return sorted(path.name for path in (run / "lease").glob("[0-9]*"))

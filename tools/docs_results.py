@@ -1,0 +1,262 @@
+"""Make every table and figure of docs/results.md, and the ledger's lines in README.md, from the
+logs in docs/data:
+
+    python tools/docs_results.py                 # or: make docs-results
+    python tools/docs_results.py --add RUN ...   # first copy the logs of runs to docs/data/claims
+
+What it makes stands between `<!-- made: NAME -->` and `<!-- end -->`; all else there is written by
+hand. Figures go to docs/images/results, with a digest of the numbers behind each, so that a test
+can tell whether they are current without comparing pictures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from deepcs.agents.table import find_agent
+from deepcs.analysis.curve_figures import curve_figures
+from deepcs.analysis.drawing import Drawing
+from deepcs.analysis.games_figure import games_figure
+from deepcs.analysis.groups import Results, gather
+from deepcs.analysis.ledger import SEEN, TOO_EARLY, ledger, ledger_table
+from deepcs.analysis.milestone_figures import milestone_figures, milestone_table
+from deepcs.analysis.result_tables import scores_table
+from deepcs.analysis.room_figures import draw_rooms, draw_ways_out
+from deepcs.analysis.style import save_figure, spaced
+from deepcs.analysis.tables import Table, to_csv, to_markdown, words
+from deepcs.curiosity.games import games
+from deepcs.envs.mazes import MAZES
+from deepcs.runs.config import RunConfig, to_json
+from deepcs.runs.folder import RunFolder, SavedRun
+
+ROOT = Path(__file__).parents[1]
+FILES = ("config.json", "curve.csv", "games.csv")  # of a run: no weights, no maps
+LARGEST = 15_000_000  # bytes of all logs
+BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+LEDGER = (
+    *("no.", "claim", "in the paper", "learner", "our steps", "its steps", "n", "its n"),
+    *("ours", "theirs", "effect", "p, Holm", "least p", "verdict"),
+)
+SCORES = ("world", "group", "n", "steps", "median", "its interval", "covers", "min, max")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Make docs/results.md anew."""
+
+    add: tuple[Path, ...] = ()
+    """runs whose logs to copy to docs/data/claims first"""
+
+
+class Pages:
+    """The blocks of the documents, and the figures that they show."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+        self.data = root / "docs" / "data"
+        self.claims = gather(_runs(self.data / "claims"), "What stands in docs/data/claims.")
+        self.earlier = gather(_runs(self.data), "Runs of deepcs 0.1.")
+        self.figures: dict[str, Drawing] = {}
+        blocks: dict[str, Callable[[], str]] = {
+            "ledger": self._ledger,
+            "ledger-summary": self._summary,
+            "mazes": lambda: self._worlds([*MAZES]),
+            "montezuma": lambda: self._worlds(["MontezumaRevenge"]),
+            "seaquest": lambda: self._worlds(["Seaquest"]),
+            "games": self._games,
+            "learners": self._earlier,
+            "runs": self._origins,
+        }
+        self.blocks = {name: make() for name, make in blocks.items()}
+
+    def texts(self) -> dict[Path, str]:
+        """Each document as it should be."""
+        paths = [
+            self.root / "README.md",
+            self.root / "docs" / "results.md",
+            self.data / "claims" / "README.md",
+        ]
+        return {path: self._filled(path.read_text()) for path in paths}
+
+    def digests(self) -> str:
+        """What figures draw, by their names: a digest of all numbers and words of each."""
+        found = {}
+        for name, drawing in sorted(self.figures.items()):
+            content = drawing.caption + "".join(map(to_csv, drawing.data))
+            found[name] = hashlib.sha256(content.encode()).hexdigest()
+        return json.dumps(found, indent=1) + "\n"
+
+    def _filled(self, text: str) -> str:
+        return BLOCK.sub(lambda found: found[1] + self.blocks[found[2]] + found[3], text)
+
+    def _ledger(self) -> str:
+        tables = [table.only(*LEDGER) for table in ledger_table(self.claims, whole=True)]
+        return "".join(map(_markdown, tables)) or "No finished runs yet.\n"
+
+    def _summary(self) -> str:
+        """Five lines at most."""
+        entries = ledger(self.claims)
+        counts = Counter(entry.verdict for entry in entries)
+        told = ", ".join(f"{number} *{verdict}*" for verdict, number in counts.most_common())
+        text = f"At a laptop's budget, of {len(entries)} comparisons: {told}. "
+        settled = [entry for entry in entries if entry.verdict != TOO_EARLY]
+        best = [entry for entry in settled if entry.verdict == SEEN] or settled
+        if best:
+            numbers = dict.fromkeys(entry.claim.number for entry in best)
+            what = "Seen" if best[0].verdict == SEEN else "Decided"
+            text += f"{what}: {', '.join(numbers)}. "
+        return _wrapped(text + "[The ledger](docs/results.md).")
+
+    def _worlds(self, worlds: Sequence[str]) -> str:
+        """Scores, curves and milestones of some worlds."""
+        if not any(self.claims.of(world) for world in worlds):
+            return "No runs yet.\n\n"
+        text = self._scores(self.claims, worlds)
+        for world in worlds:
+            groups = self.claims.of(world)
+            if not groups:
+                continue
+            drawings = [*curve_figures(groups), *milestone_figures(groups)]
+            if world == "MontezumaRevenge":
+                drawings += [draw_rooms(groups), draw_ways_out(groups)]
+            text += "".join(map(self._figure, drawings))
+            text += _markdown(milestone_table(groups, "milestones", f"{spaced(world)}: milestones"))
+        return text
+
+    def _games(self) -> str:
+        rest = [game for game in games() if game not in ("MontezumaRevenge", "Seaquest")]
+        if not any(self.claims.of(game) for game in rest):
+            return "No runs yet.\n\n"
+        figures = "".join(self._figure(drawing) for drawing in games_figure(self.claims))
+        return self._scores(self.claims, rest) + figures
+
+    def _earlier(self) -> str:
+        """Runs of one seed or three, made by an earlier version."""
+        text = self._scores(self.earlier, [*self.earlier.worlds])
+        for world in ("MontezumaRevenge", "Seaquest"):
+            text += "".join(map(self._figure, curve_figures(self.earlier.of(world))))
+        montezuma = self.earlier.of("MontezumaRevenge")
+        title = "Montezuma's Revenge, one seed each: milestones"
+        return text + _markdown(milestone_table(montezuma, "milestones", title))
+
+    def _scores(self, results: Results, worlds: Sequence[str]) -> str:
+        groups = tuple(group for group in results.groups if group.world in worlds)
+        mine = Results(results.study, results.folder, groups, ())
+        return _markdown(scores_table(mine).only(*SCORES))
+
+    def _origins(self) -> str:
+        """Where each run of docs/data/claims comes from."""
+        rows = []
+        for path in _runs(self.data / "claims"):
+            saved = RunFolder(path).read_config()
+            sources = saved.versions.get("sources", "")[:12]
+            cpu = saved.versions.get("cpu", "unknown")
+            made = f"deepcs {saved.versions['deepcs']}, sources {sources or 'unknown'}"
+            rows.append([f"`{path.name}`", f"`{command(saved)}`", made, cpu])
+        columns = words("folder"), words("command"), words("made by"), words("CPU")
+        return _markdown(Table("runs", "Runs", columns, rows)) if rows else "No runs yet.\n"
+
+    def _figure(self, drawing: Drawing) -> str:
+        self.figures[drawing.name] = drawing
+        about = _wrapped(f"{drawing.caption} {drawing.paper}")
+        return f"![{drawing.title}](images/results/{drawing.name}.png)\n\n{about}\n"
+
+
+def command(saved: SavedRun) -> str:
+    """The command line that gives a run its settings."""
+    settings, plain = to_json(saved.config), to_json(_default(saved.config))
+    parts = [f"deepcs train {saved.config.world}"]
+    for name, value in settings.items():
+        if name == "learner":
+            defaults = vars(find_agent(saved.config.agent).Settings())
+            agent = saved.config.agent_name
+            changed = {f"{agent}.{k}": v for k, v in value.items() if v != defaults.get(k)}
+        else:
+            changed = {name: value} if value != plain[name] else {}
+        parts += [f"--{key.replace('_', '-')} {each}" for key, each in changed.items()]
+    return " ".join(parts)
+
+
+def _default(config: RunConfig) -> RunConfig:
+    """What a command line that names none but the world's, agent's and treatment's gets."""
+    return RunConfig(config.world, device="cpu", shards=1).resolved()
+
+
+def _runs(folder: Path) -> list[Path]:
+    return sorted(path.parent for path in folder.glob("*/config.json"))
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, 100, break_on_hyphens=False)) + "\n"
+
+
+def _markdown(table: Table) -> str:
+    """The table with its notes wrapped, and a line after it."""
+    lines = to_markdown(table).splitlines()
+    is_row = [line.startswith(("|", "**")) or not line for line in lines]
+    told = [line if row else _wrapped(line)[:-1] for line, row in zip(lines, is_row, strict=True)]
+    return "\n".join(told) + "\n\n"
+
+
+def add(run: Path, folder: Path) -> None:
+    """Copy a run's logs, in place of those that stand under its name."""
+    missing = [name for name in FILES if not (run / name).is_file()]
+    if missing:
+        raise ValueError(f"{run} lacks {' and '.join(missing)}; give the folder of a run.")
+    to = folder / run.name
+    to.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        shutil.copyfile(run / name, to / name)
+
+
+def check_size(data: Path) -> None:
+    size = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
+    if size > LARGEST:
+        raise ValueError(f"{data} has {size:,} bytes; keep it below {LARGEST:,}: take runs out.")
+
+
+def changes(pages: Pages) -> Iterator[Path]:
+    """Documents, and the list of figures, that are not what the logs say."""
+    for path, text in pages.texts().items():
+        if path.read_text() != text:
+            yield path
+    digests = pages.root / "docs" / "images" / "results" / "figures.json"
+    if not digests.is_file() or digests.read_text() != pages.digests():
+        yield digests
+
+
+def main(settings: Settings) -> None:
+    for run in settings.add:
+        add(run, ROOT / "docs" / "data" / "claims")
+    check_size(ROOT / "docs" / "data")
+    pages = Pages()
+    for path, text in pages.texts().items():
+        path.write_text(text)
+    folder = ROOT / "docs" / "images" / "results"
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.png"):
+        old.unlink()
+    for name, drawing in pages.figures.items():
+        for path in save_figure(drawing.figure, folder, name):
+            if path.suffix == ".svg":
+                path.unlink()
+    (folder / "figures.json").write_text(pages.digests())
+    print(f"Made {len(pages.blocks)} blocks and {len(pages.figures)} figures.")
+
+
+if __name__ == "__main__":
+    try:
+        main(tyro.cli(Settings))
+    except ValueError as error:
+        sys.exit(f"docs_results: {error}")
