@@ -25,7 +25,13 @@ from deepcs.agents.adam import Adam
 from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
 from deepcs.agents.checks import check_numbers
 from deepcs.agents.gae import gae, normalised
-from deepcs.agents.imitation import COLUMNS, SAMPLES, SelfImitation, check_imitation, check_room
+from deepcs.agents.imitation import (
+    COLUMNS,
+    SelfImitation,
+    check_imitation,
+    check_room,
+    samples_of,
+)
 from deepcs.agents.networks import NetworkPlan
 from deepcs.agents.policy import Categorical, Distribution
 from deepcs.agents.rollout import Rollout
@@ -122,9 +128,7 @@ class PPOSettings:
         """With numbers for all that has an effect."""
         defaults = OF_VALUES[self.values].items()
         open_ones: Any = {name: number for name, number in defaults if getattr(self, name) is None}
-        if self.imitation and self.imitation_samples is None:
-            open_ones["imitation_samples"] = SAMPLES
-        return replace(self, **open_ones)
+        return replace(self, imitation_samples=samples_of(self), **open_ones)
 
     def at(self, progress: float) -> PPOSettings:
         """As they are after a share of the run's steps, all of them numbers."""
