@@ -7,7 +7,8 @@ way instead of convolutions, on a picture of 21x21 pixels, whose shades are pred
 probabilities of white instead of by 64 classes.
 
 The loss of a batch is the mean over samples of `Σ over pixels of the cross-entropy + λ·mean over
-bits of min(b², (1 - b)²)`, b being the code without noise.
+bits of min(b², (1 - b)²)`, b being the code without noise, and λ in proportion to the pixels: with
+theirs, the code of a small dark picture collapses to one.
 
 Actors are given the code of the moment every `code_every` updates, and use it from their next game
 on, so that no cell changes its number within a game.

@@ -170,5 +170,6 @@ def make_network(
     for layer in layers:
         if isinstance(layer, (nn.Conv2d, nn.Linear)):
             nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
+            assert layer.bias is not None
             nn.init.zeros_(layer.bias)
     return nn.Sequential(*layers)

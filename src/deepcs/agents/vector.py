@@ -77,10 +77,10 @@ class NoveltyVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         """Made when first needed: before that, nobody knows how large frames are."""
         if self._bonus is None:
             frame = tuple(seen.shape[1:]) or None
-            sizes = self._kind.vectors(self.novelty, frame, 1)  # type: ignore[arg-type]
+            sizes = self._kind.vectors(self.novelty, frame, 1)
             vectors = {name: torch.zeros(vector.size) for name, vector in sizes.items()}
             actors = range(self.num_envs)
-            batch = Batch(0, 1, actors, len(actors), self._seed, frame, vectors)  # type: ignore[arg-type]
+            batch = Batch(0, 1, actors, len(actors), self._seed, frame, vectors)
             self._bonus = self._kind(self.novelty, batch)
             self._bonus.initialise()
         return self._bonus

@@ -20,6 +20,7 @@ from deepcs.analysis.rank_tests import rank_test
 from deepcs.analysis.statistics import holm
 from deepcs.analysis.style import new_figure, spaced, styled
 from deepcs.analysis.tables import (
+    Cell,
     Column,
     Table,
     count_text,
@@ -75,7 +76,9 @@ def read_successes(path: Path) -> list[Success]:
             Success(
                 row["world"],
                 row["treatment"],
-                *(int(row[name]) for name in COLUMNS[2:5]),
+                int(row["seed"]),
+                int(row["steps"]),
+                int(row["games"]),
                 float(row["solved"]),
             )
             for row in csv.DictReader(file)
@@ -95,7 +98,7 @@ def by_treatment(successes: Sequence[Success], world: str) -> dict[str, np.ndarr
 
 def success_table(successes: Sequence[Success]) -> Table:
     """Median, its interval, and the test against `deepcs`, a row for each world and treatment."""
-    rows = []
+    rows: list[list[Cell]] = []
     for world in dict.fromkeys(each.world for each in successes):
         found = by_treatment(successes, world)
         ours = found.get(REFERENCE)
