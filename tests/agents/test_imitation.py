@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from killing import train_with_placed_kills
 from torch import Tensor
 from trainee import assert_same_run, train_with_kills
 
+from deepcs.agents.a2c import A2CSettings
 from deepcs.agents.agent import Moment
 from deepcs.agents.episodes import EpisodeMemory
 from deepcs.agents.imitation import VALUE, imitation_gradients
@@ -101,6 +102,7 @@ def test_of_a_long_episode_the_last_steps_are_kept() -> None:
     assert [sample[:2] for sample in scribe.all_samples()] == [(k, 0) for k in (8, 9, 10, 11)]
 
 
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), samples=st.integers(2, 40), kept=st.booleans())
 def test_a_memory_restored_from_its_arrays_goes_on_as_it_would_have(
     seed: int, samples: int, kept: bool
@@ -181,18 +183,29 @@ def bits(config: RunConfig, workers: int) -> tuple[Any, ...]:
     return result
 
 
-CONFIGS = {"two values": HALLWAY, "one": replace(HALLWAY, learner=replace(PPO, values="one"))}
+# With one value I is imitated too, so that there is something to remember from the first game on.
+MIXED = {
+    "ppo": replace(HALLWAY, learner=replace(PPO, values="one")),
+    "a2c": replace(
+        HALLWAY, agent="a2c", learner=A2CSettings(n_steps=80, imitation=2, imitation_samples=640)
+    ),
+}
 
 
-def test_processes_change_no_bit() -> None:
-    one = bits(CONFIGS["one"], 1)
-    assert one == bits(CONFIGS["one"], 2)
-    assert one == bits(CONFIGS["one"], 4)
+@pytest.mark.parametrize("agent", MIXED)
+def test_processes_change_no_bit(agent: str) -> None:
+    one = bits(MIXED[agent], 1)
+    assert one == bits(MIXED[agent], 2)
+    assert one == bits(MIXED[agent], 4)
 
 
-def test_a_run_killed_while_it_remembers_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    train(CONFIGS["one"], tmp_path / "whole", workers=1)
-    train_with_placed_kills(CONFIGS["one"], tmp_path / "killed", Random(1), most=3)
+@pytest.mark.long
+@pytest.mark.parametrize("agent", MIXED)
+def test_a_run_killed_while_it_remembers_ends_with_the_same_bytes(
+    agent: str, tmp_path: Path
+) -> None:
+    train(MIXED[agent], tmp_path / "whole", workers=1)
+    train_with_placed_kills(MIXED[agent], tmp_path / "killed", Random(1), most=3)
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
     assert load_run(tmp_path / "whole").curve["remembered"][-2] > 0
 
@@ -202,7 +215,7 @@ def test_a_run_killed_while_it_remembers_ends_with_the_same_bytes(tmp_path: Path
 def test_killed_atari_runs_that_imitate_end_with_the_same_bytes(
     processes: int, tmp_path: Path
 ) -> None:
-    config = replace(CONFIGS["one"], world="MontezumaRevenge", max_frames=60)
+    config = replace(MIXED["ppo"], world="MontezumaRevenge", max_frames=60)
     train(config, tmp_path / "whole", workers=1)
     moments, rng = ["while saving", "after a checkpoint"], Random(processes)
     kills, _ = train_with_kills(config, tmp_path / "killed", moments, rng, workers=processes)
@@ -223,3 +236,9 @@ def test_killed_atari_runs_that_imitate_end_with_the_same_bytes(
 def test_imitation_that_cannot_be_meant_is_refused(learner: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         replace(HALLWAY, learner=replace(PPO, **learner)).resolved()
+
+
+def test_a_network_with_memory_is_refused() -> None:
+    config = replace(MIXED["a2c"], network="own_parts:Recurrent")
+    with pytest.raises(ValueError, match=r"a2c\.imitation for network .* which has memory"):
+        config.resolved().fitted()

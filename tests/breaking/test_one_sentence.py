@@ -369,6 +369,18 @@ def test_ctrl_c_at_any_time_ends_without_a_traceback(
     assert (process.returncode, error) == (130, "deepcs: Interrupted.\n")
 
 
+def test_a_study_file_is_utf_8_in_any_locale_and_may_begin_with_a_mark(here: Path) -> None:
+    Path("mine.toml").write_text(f'about = "é 日"\n{STUDY}', encoding="utf-8-sig")
+    read = (
+        "from deepcs.studies.study import load_study; print(ascii(load_study('mine.toml').about))"
+    )
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", read], env={**os.environ, **plain}, capture_output=True, text=True
+    )
+    assert done.stdout == "'\\xe9 \\u65e5'\n", done.stderr
+
+
 INTERRUPTED_IMPORT = """
 import os, signal, sys, deepcs_command
 

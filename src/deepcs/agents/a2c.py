@@ -6,8 +6,9 @@ advantage A = R - V held constant. T steps of N actors stand in the order t·N +
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan, sqrt
 from typing import Any, Literal, Protocol
 
@@ -17,9 +18,18 @@ from torch import Tensor
 
 from deepcs.agents.agent import Agent, Exchange, Moment, Shard, Vector
 from deepcs.agents.checks import check_numbers
+from deepcs.agents.imitation import (
+    COLUMNS,
+    SelfImitation,
+    check_imitation,
+    check_room,
+    refuse_memory,
+    samples_of,
+)
 from deepcs.agents.networks import ActorCritic, NetworkPlan, as_tensors
 from deepcs.agents.policy import Categorical, Distribution
 from deepcs.agents.rollout import Rollout
+from deepcs.agents.samples import SeenObservations
 
 
 @dataclass(frozen=True)
@@ -45,8 +55,19 @@ class A2CSettings:
     rmsprop_epsilon: float = 1e-5
     """added to RMSProp's mean square, inside the root (Baselines)"""
 
+    imitation: int = 0
+    """batches of self-imitation per update, of the best episodes so far (Oh et al.: 4)"""
+    imitation_samples: int | None = None
+    """with imitation: steps of these that are remembered; None: 16,384"""
+
     def check(self) -> None:
-        check_numbers("a2c", self, whole=("n_steps",), unbounded=("max_gradient_norm",))
+        whole = ("n_steps", "imitation_samples")
+        check_numbers("a2c", self, whole=whole, unbounded=("max_gradient_norm",))
+        check_imitation("a2c", self)
+
+    def resolved(self) -> A2CSettings:
+        """With a number for all that has an effect."""
+        return replace(self, imitation_samples=samples_of(self))
 
 
 class A2C(Agent):
@@ -57,10 +78,17 @@ class A2C(Agent):
     columns = (
         *("entropy", "policy_loss", "value_loss", "gradient_norm"),
         *("explained_variance", "approximate_kl"),
+        *COLUMNS,
     )
 
     @classmethod
+    def check_division(cls, settings: A2CSettings, actors: int, shards: int) -> None:
+        check_room("a2c", settings, actors)
+
+    @classmethod
     def vectors(cls, settings: A2CSettings, network: NetworkPlan, shards: int) -> dict[str, Vector]:
+        if settings.imitation:
+            refuse_memory("a2c", network)
         return {"mean_square": Vector(network.size, start=1.0)}
 
     def __init__(self, settings: A2CSettings, shard: Shard) -> None:
@@ -71,6 +99,15 @@ class A2C(Agent):
             epsilon=settings.rmsprop_epsilon,
             mean_square=shard.vectors["mean_square"],
         )
+        self._seen = SeenObservations(settings.n_steps)
+        self._imitation: SelfImitation | None = None
+        if settings.imitation:
+            self._imitation = SelfImitation(self, self._seen, settings.gamma)
+
+    def act(self, moment: Moment, t: int, observations: Any) -> np.ndarray:
+        if self._imitation is not None:
+            observations = self._seen.write(t, observations)
+        return super().act(moment, t, observations)
 
     def update(self, rollout: Rollout, moment: Moment) -> Exchange:
         settings, network, shard = self.settings, self.network, self.shard
@@ -89,11 +126,28 @@ class A2C(Agent):
         )
         network.backward(d_logits, d_values)
         squared, losses = yield from self.add_up_gradients(losses)
-        scale = clip_scale(squared, settings.max_gradient_norm)
-        self._rmsprop.step(self.gradient, moment.learning_rate, scale, shard.part)
+        self._descend(moment, squared)
         distance = yield from moved(self, rollout, policy, moment)
         columns = Loss(*losses).columns()
-        return columns | {"gradient_norm": sqrt(squared), "approximate_kl": distance}
+        columns |= {"gradient_norm": sqrt(squared), "approximate_kl": distance}
+        if self._imitation is not None:
+            yield  # all weights are new
+            self._imitation.remember(rollout)
+            descend = functools.partial(self._descend, moment)
+            columns |= yield from self._imitation.learn(moment, descend)
+        return columns
+
+    def _descend(self, moment: Moment, squared: float) -> None:
+        """Follow this shard's slice of the gradient, given its squared norm."""
+        scale = clip_scale(squared, self.settings.max_gradient_norm)
+        self._rmsprop.step(self.gradient, moment.learning_rate, scale, self.shard.part)
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        return {} if self._imitation is None else self._imitation.memory.to_arrays()
+
+    def recall(self, arrays: dict[str, np.ndarray], *, games_go_on: bool) -> None:
+        if self._imitation is not None:
+            self._imitation.memory.from_arrays(arrays, games_go_on=games_go_on)
 
 
 class LossSettings(Protocol):
@@ -238,7 +292,7 @@ def moved(
         return nan
     yield  # all weights are new
     old, new = map(agent.policy.of, (before, agent.network.evaluate(rollout.last)[0]))
-    divergence = float(old.divergence(new).sum()) / agent.shard.all_actors
+    divergence = float(old.divergence(new)) / agent.shard.all_actors
     total: float = yield divergence
     return total
 

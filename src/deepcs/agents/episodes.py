@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +24,8 @@ class Steps:
     """Some steps of an actor, in order."""
 
     observations: list[bytes] = field(default_factory=list)
-    actions: list[int] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    """numbers, or lists of them where actions are not Discrete"""
     rewards: list[float] = field(default_factory=list)
 
     def keep_last(self, most: int) -> None:
@@ -40,7 +42,7 @@ class Episode:
     number: int
     """how many were kept before it"""
     observations: list[bytes]
-    actions: list[int]
+    actions: list[Any]
     returns: list[float]
     """the discounted rewards from each step on, all above 0"""
 
@@ -71,7 +73,7 @@ class EpisodeMemory:
         return [episode.score for episode in self._best]
 
     def add(self, actions: np.ndarray, rewards: np.ndarray, ends: np.ndarray) -> None:
-        """A rollout, arrays (T, N), whose observations were seen."""
+        """A rollout, arrays (T, N), actions also (T, N, …), whose observations were seen."""
         for actor, steps in enumerate(self._under_way):
             begins = 0
             for t in map(int, np.flatnonzero(ends[:, actor])):
@@ -91,7 +93,7 @@ class EpisodeMemory:
         steps.observations += (
             self._seen.pack(t * count + actor) for t in range(stretch.start, stretch.stop)
         )
-        steps.actions += map(int, actions[stretch, actor])
+        steps.actions += actions[stretch, actor].tolist()
         steps.rewards += map(float, rewards[stretch, actor])
         steps.keep_last(self._longest)
 
@@ -119,7 +121,7 @@ class EpisodeMemory:
             left -= len(self._best.pop(0).actions)
 
     def draw(self, uniforms: np.ndarray) -> tuple[Observations, Tensor, Tensor]:
-        """Samples by numbers in [0, 1): observations, actions (B,) and returns (B,)."""
+        """Samples by numbers in [0, 1): observations, actions (B, …) and returns (B,)."""
         ends = np.cumsum([len(episode.actions) for episode in self._best])
         chosen = (uniforms * ends[-1]).astype(np.int64)
         which = np.searchsorted(ends, chosen, side="right")
@@ -134,13 +136,13 @@ class EpisodeMemory:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """All that it holds, by name."""
-        lists = [*self._best, *self._under_way]
+        lists: list[Episode | Steps] = [*self._best, *self._under_way]
         packed = [each for steps in lists for each in steps.observations]
         numbers = [e.returns for e in self._best] + [steps.rewards for steps in self._under_way]
         return {
             "packed": np.frombuffer(b"".join(packed), np.uint8),
             "sizes": np.array([len(each) for each in packed], np.int64),
-            "actions": np.array([a for steps in lists for a in steps.actions], np.int64),
+            "actions": np.array([a for steps in lists for a in steps.actions]),
             "numbers": np.array([x for each in numbers for x in each], np.float64),
             "lengths": np.array([len(steps.actions) for steps in lists], np.int64),
             "scores": np.array(self.scores, np.float64),

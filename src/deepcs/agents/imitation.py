@@ -19,6 +19,7 @@ from torch import Tensor
 from deepcs.agents.agent import Agent, Moment
 from deepcs.agents.episodes import EpisodeMemory
 from deepcs.agents.networks import NetworkPlan
+from deepcs.agents.policy import Categorical, Distribution
 from deepcs.agents.rollout import Rollout
 from deepcs.agents.samples import SeenObservations
 
@@ -40,10 +41,15 @@ def check_imitation(agent: str, settings: Any) -> None:
         )
 
 
+def samples_of(settings: Any) -> int | None:
+    """How many samples are remembered; None: none, as nothing is imitated."""
+    return (settings.imitation_samples or SAMPLES) if settings.imitation else None
+
+
 def check_room(agent: str, settings: Any, actors: int) -> None:
     """Raise ValueError if so many actors cannot be remembered a step each."""
-    samples = settings.imitation_samples
-    if settings.imitation and samples is not None and samples < actors:
+    samples = samples_of(settings)
+    if samples is not None and samples < actors:
         raise ValueError(
             f"Got {agent}.imitation_samples {samples} for {actors} actors; give {actors} or more."
         )
@@ -66,8 +72,9 @@ class SelfImitation:
         settings, shard = agent.settings, agent.shard
         self._agent, self._times = agent, settings.imitation
         self._envs, self._steps = agent.kept_samples(settings, len(shard.actors), shard.shards)
-        samples = (settings.imitation_samples or SAMPLES) // shard.shards
-        self.memory = EpisodeMemory(seen, len(shard.actors), samples, gamma)
+        samples = samples_of(settings)
+        assert samples is not None
+        self.memory = EpisodeMemory(seen, len(shard.actors), samples // shard.shards, gamma)
 
     def remember(self, rollout: Rollout) -> None:
         """Take in this shard's part of a rollout."""
@@ -112,32 +119,39 @@ class SelfImitation:
             else:
                 network.forward(t, observations[rows])
         d_logits, d_values, means = imitation_gradients(
-            network.logits, network.values, actions, returns, batch_total
+            network.logits,
+            network.values,
+            actions,
+            returns,
+            batch_total,
+            self._agent.policy.of,
         )
         network.backward(d_logits, d_values)
         return means
 
 
 def imitation_gradients(
-    logits: Tensor, values: Tensor, actions: Tensor, returns: Tensor, batch_total: int
+    logits: Tensor,
+    values: Tensor,
+    actions: Tensor,
+    returns: Tensor,
+    batch_total: int,
+    policy_of: Callable[[Tensor], Distribution] = Categorical,
 ) -> tuple[Tensor, Tensor, np.ndarray]:
-    """The loss's gradient for `logits` (B, A) and `values` (B,) or (B, K), of which the first one
-    counts, given actions and returns (B,).
+    """The loss's gradient for `logits` (B, A), the policy's outputs, and `values` (B,) or (B, K),
+    of which the first one counts, given actions and returns (B,).
 
-    Means are over `batch_total` samples. Last, float64 (2,): the loss, and the share of samples
-    that were better than expected.
+    Means are over `batch_total` samples. policy_of: what the outputs mean. Last, float64 (2,): the
+    loss, and the share of samples that were better than expected.
     """
     actions, returns = actions.to(logits.device), returns.to(logits)
     first = values if values.dim() == 1 else values[:, 0]
     gains = (returns - first).clamp_min(0)
-    log_policy = torch.log_softmax(logits, 1)
-    chosen = actions[:, None]
-    # d(A·-log π(a)) = A·(π - onehot(a)); d(A²/2) = -A
-    d_logits = log_policy.exp() * gains[:, None]
-    d_logits.scatter_add_(1, chosen, -gains[:, None]).div_(batch_total)
+    policy = policy_of(logits)
+    d_logits = policy.gradient(actions, gains[:, None], 0.0).div_(batch_total)
     d_values = torch.zeros_like(values)
     d_first = d_values if values.dim() == 1 else d_values[:, 0]
-    d_first.copy_(gains * (-VALUE / batch_total))
-    losses = gains * (VALUE / 2 * gains - log_policy.gather(1, chosen)[:, 0])
+    d_first.copy_(gains * (-VALUE / batch_total))  # d(A²/2) = -A
+    losses = gains * (VALUE / 2 * gains - policy.log_policy(actions)[:, 0])
     sums = torch.stack((losses, (gains > 0).to(losses.dtype))).double().sum(1)
     return d_logits, d_values, sums.cpu().numpy() / batch_total

@@ -44,6 +44,8 @@ PAPER_STEPS = 160_000_000
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
 ADDED = {"precision": "float32", "preset": None}
 """Settings that format 2 did not have at first, and what runs without them did."""
+ADDED_TO_LEARNERS = {"imitation": 0, "imitation_samples": None}
+"""The same of the built-in learners' settings."""
 WHOLE = {  # the least and the most that a setting may be
     "steps": (1, limits.STEPS),
     "actors": (1, limits.ACTORS),
@@ -385,8 +387,16 @@ def has_two_values(learner: Any) -> bool:
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:
-    """The settings as JSON values; novelty only if it says more than the treatment's name."""
+    """The settings as JSON values; novelty only if it says more than the treatment's name, and of
+    the learner's what is not as in runs from before it had it.
+    """
     saved = dataclasses.asdict(config)
+    if isinstance(saved["learner"], dict):
+        saved["learner"] = {
+            name: value
+            for name, value in saved["learner"].items()
+            if name not in ADDED_TO_LEARNERS or ADDED_TO_LEARNERS[name] != value
+        }
     if config.novelty == DEFAULT:
         del saved["novelty"]
     return saved

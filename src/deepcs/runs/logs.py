@@ -64,11 +64,11 @@ class CsvLog:
         staging: Path | None = None,
         accept_changes: bool = False,
     ) -> None:
-        """`keep`: what to keep of a file that is there already; None: start anew.
+        """`keep`: what to keep of a file that is there already, with its columns, of which a later
+        version may have more; None: start anew.
 
         The log goes on in a new file, made in the staging folder: a former writer keeps the old.
         """
-        self._columns = columns
         beside = (staging or path.parent) / f".{path.name}.new"
         kept = b""
         if keep is not None:
@@ -85,6 +85,7 @@ class CsvLog:
                     f"{path} is not what its checkpoint remembers; restore it from a copy, or go "
                     "on with it as it is by --accept-changes."
                 )
+        self._columns = kept.partition(b"\n")[0].decode().split(",") if kept else columns
         self._digest = hashlib.sha256(kept)
         self._file = os.fdopen(create(beside), "wb")
         self._file.write(kept)
@@ -99,7 +100,7 @@ class CsvLog:
         self._file.write(line)
 
     def append(self, row: dict[str, object]) -> None:
-        self._line([row[column] for column in self._columns])
+        self._line([row.get(column, "") for column in self._columns])
 
     def sync(self) -> Stand:
         """Bring all rows to disk; returns where the file stands."""

@@ -31,7 +31,7 @@ PRESETS = {
             "ppo",
             "PPO with a value for each reward: the most learned per hour on a few cores",
             worlds="games",
-            settings={"actors": 32},
+            settings={"actors": 32, "precision": "auto"},
             learner={"n_steps": 128, "epochs": 3, "minibatch": 256, "entropy": 0.01},
         ),
         Preset(

@@ -50,8 +50,6 @@ class Cluster:
     ) -> None:
         """Do all jobs, as many at once as the cluster has room for; otherwise as the local one."""
         stop = stop or Stop()
-        if not jobs:
-            return
         try:
             ray = connect(self.address)
         except SystemExit:  # Ray's answer to SIGTERM while it connects
@@ -59,7 +57,8 @@ class Cluster:
             return
         waiting: dict[Any, Job] = {}
         try:
-            check_nodes(ray, self.share, jobs[0].log.parent.absolute(), stop)
+            if jobs:
+                check_nodes(ray, self.share, jobs[0].log.parent.absolute(), stop)
             task = ray.remote(_train).options(
                 num_cpus=self.share.cpus, num_gpus=self.share.gpus, max_retries=self.retries
             )
