@@ -232,21 +232,20 @@ def changes(pages: Pages) -> Iterator[Path]:
         yield digests
 
 
-def main(settings: Settings) -> None:
+def main(settings: Settings, root: Path = ROOT) -> None:
+    data, folder = root / "docs" / "data", root / "docs" / "images" / "results"
     for run in settings.add:
-        add(run, ROOT / "docs" / "data" / "claims")
-    check_size(ROOT / "docs" / "data")
-    pages = Pages()
+        add(run, data / "claims")
+    check_size(data)
+    pages = Pages(root)
     for path, text in pages.texts().items():
         path.write_text(text)
-    folder = ROOT / "docs" / "images" / "results"
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.png"):
         old.unlink()
     for name, drawing in pages.figures.items():
-        for path in save_figure(drawing.figure, folder, name):
-            if path.suffix == ".svg":
-                path.unlink()
+        _, svg = save_figure(drawing.figure, folder, name)
+        svg.unlink()
     (folder / "figures.json").write_text(pages.digests())
     print(f"Made {len(pages.blocks)} blocks and {len(pages.figures)} figures.")
 
