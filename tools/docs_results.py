@@ -44,7 +44,6 @@ ROOT = Path(__file__).parents[1]
 FILES = ("config.json", "curve.csv", "games.csv")  # of a run: no weights, no maps
 LARGEST = 15_000_000  # bytes of all logs
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-SCORES = ("world", "group", "n", "steps", "median", "its interval", "covers", "min, max")
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ class Pages:
     def _scores(self, results: Results, worlds: Sequence[str]) -> str:
         groups = tuple(group for group in results.groups if group.world in worlds)
         mine = Results(results.study, results.folder, groups, ())
-        return _markdown(scores_table(mine).only(*SCORES))
+        return _markdown(scores_table(mine))
 
     def _origins(self) -> str:
         """Where each run of docs/data/claims comes from."""
