@@ -1,6 +1,8 @@
-"""Film the studio's page for the README: agents of the package side by side, a step at a time.
+"""Film the studio's page for the README: players side by side, a step at a time.
 
-python tools/film_studio.py [NAME ...] [--out docs/images/studio.webp]
+python tools/film_studio.py [PLAYER ...] [--folder FOLDER] [--out docs/images/studio.webp]
+
+A player is as in the page's address: agent:NAME, or run:NAME@STEP of a run below the folder.
 
 Needs deepcs[browser] and a chromium (`make test-browser` brings the former). The players are
 stepped, not played, so the film is the same on a slow machine.
@@ -24,20 +26,22 @@ from playwright.sync_api import Page, sync_playwright
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu"]
 SIZE = {"width": 1040, "height": 640}
-PATIENCE = 120_000  # milliseconds
+PATIENCE = 600_000  # milliseconds
 LAST = 2_000  # milliseconds that the last picture stays
 
 
-def film(names: list[str], game: int, pictures: int, stride: int) -> list[Image.Image]:
+def film(
+    folder: Path, players: list[str], game: int, pictures: int, stride: int
+) -> list[Image.Image]:
     """Pictures of the page, `stride` steps apart."""
-    command = [sys.executable, "-m", "deepcs", "studio", "--no-browser"]
+    command = [sys.executable, "-m", "deepcs", "studio", str(folder), "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         found = re.search(r"http://\S+", server.stdout.readline())
         assert found is not None
-        players = [("p", f"agent:{name}") for name in names]
-        address = f"{found[0]}#/watch?{urlencode([*players, ('game', game)])}"
+        query = urlencode([*(("p", player) for player in players), ("game", game)])
+        address = f"{found[0]}#/watch?{query}"
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             page = browser.new_page(viewport=SIZE, color_scheme="dark")
@@ -74,14 +78,15 @@ def _wait_for_step(page: Page, step: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", default=["Freeway", "Freeway-plain"])
+    parser.add_argument("players", nargs="*", default=["agent:Freeway", "agent:Freeway-plain"])
+    parser.add_argument("--folder", type=Path, default=Path())
     parser.add_argument("--out", type=Path, default=Path("docs/images/studio.webp"))
     parser.add_argument("--game", type=int, default=0)
     parser.add_argument("--pictures", type=int, default=60)
     parser.add_argument("--stride", type=int, default=3, help="steps between pictures")
     parser.add_argument("--milliseconds", type=int, default=120, help="that each picture stays")
     given = parser.parse_args()
-    shots = film(given.names, given.game, given.pictures, given.stride)
+    shots = film(given.folder, given.players, given.game, given.pictures, given.stride)
     durations = [*[given.milliseconds] * (len(shots) - 1), LAST]
     first, *rest = shots
     first.save(

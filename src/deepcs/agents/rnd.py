@@ -54,6 +54,8 @@ class RND(Bonus):
         self._weights = SharedWeights(
             self.name, batch.vectors, batch.index, batch.shards, novelty.rnd_learning_rate
         )
+        self._device = self._weights.parameters.device
+        self._target.to(self._device)
         flat_views(self._predictor, self._weights.parameters, self._weights.gradient)
         self._pixels = np.zeros((2, *batch.frame), np.int64)  # sums of values and of their squares
         self._frames = 0
@@ -95,7 +97,7 @@ class RND(Bonus):
             losses = (self._predictor(seen) - wanted).square().mean(1)
             total = len(losses) * self.batch.all_actors / len(self.batch.actors)
             (losses.sum() / total).backward()
-        found: np.ndarray = losses.detach().double().numpy()
+        found: np.ndarray = losses.detach().double().cpu().numpy()
         return found
 
     def _normalised(self, frames: np.ndarray) -> Tensor:
@@ -105,7 +107,7 @@ class RND(Bonus):
         deviation = np.sqrt(np.maximum(variance, 1.0))  # of pixels that never change: one shade
         shift, scale = (torch.from_numpy(x.astype(np.float32)) for x in (mean, 1 / deviation))
         seen = (torch.from_numpy(frames).float() - shift) * scale
-        return seen.clamp_(-CLIP, CLIP)[:, None]
+        return seen.clamp_(-CLIP, CLIP)[:, None].to(self._device)
 
     def _deviation(self, everyone: np.ndarray) -> float:
         """Of all returns so far, after those of the rollout, (T, all actors)."""
@@ -168,5 +170,6 @@ def make_network(
     for layer in layers:
         if isinstance(layer, (nn.Conv2d, nn.Linear)):
             nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
+            assert layer.bias is not None
             nn.init.zeros_(layer.bias)
     return nn.Sequential(*layers)
