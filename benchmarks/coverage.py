@@ -10,6 +10,7 @@ or 400, most often 0). Prints a table; --write puts it into docs/report.md.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,15 +146,23 @@ def table(settings: Settings) -> Table:
         "median's at least as often as it promises, the IQM's 95 % if it were exact. IQM's "
         "interval: of those that were given; has "
         f"none: draws whose kept runs are all equal. {settings.draws:,} draws; a quarter of them "
-        "for Holm and a tenth for bars. Milestones have neither tests nor intervals; with 25 runs, "
+        "for Holm and a tenth for bars, whose figures are so uncertain by "
+        f"{100 * (ALPHA * (1 - ALPHA) / max(1, settings.draws // 10)) ** 0.5:.1f} points (standard "
+        "error). Milestones have neither tests nor intervals; with 25 runs, "
         f"half of them cut off at random, a share that is 50 % is estimated as "
         f"{100 * survival:.1f} % on average."
     )
     return Table("coverage", "False alarms and coverage", columns, [*rows(settings)], note)
 
 
+def _wrapped(line: str) -> list[str]:
+    """Prose in lines of 100 columns; rows of the table as they are."""
+    return [line] if line.startswith("|") or not line else textwrap.wrap(line, 100)
+
+
 def main(settings: Settings) -> None:
-    text = to_markdown(table(settings))
+    lines = to_markdown(table(settings)).splitlines()
+    text = "\n".join(each for line in lines for each in _wrapped(line)) + "\n"
     print(text)
     if settings.write:
         report = REPORT.read_text()

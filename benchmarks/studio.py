@@ -3,6 +3,7 @@
 frames     how many frames a page shows of one agent, and of each of four
 memory     the server's and a player's memory while a page draws hardly any of the frames
 training   the speed of a training with its curves open in a page, against without, in turn
+cost       processor time of server and browser while the curves of a training run are open
 """
 
 from __future__ import annotations
@@ -153,9 +154,39 @@ def _speed(folder: Path, watched: bool, steps: int) -> float:
         return trained()
 
 
+def measure_cost(seconds: int) -> None:
+    """Processor time hardly depends on what else the machine does, unlike a training's speed."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*DEEPCS, "train", "KeyHallway", "--steps", "400M", "--shards", "1"]
+        command += ["--workers", "1", "--out", f"{folder}/run"]
+        training = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        try:
+            with studio(Path(folder)) as (address, server), browser_page() as page:
+                page.goto(f"{address}#/run?name=run")
+                page.wait_for_selector(".chart path.line", timeout=600_000)
+                before = _processor_seconds(server)
+                began = time.monotonic()
+                page.wait_for_timeout(1000 * seconds)
+                passed = time.monotonic() - began
+                after = _processor_seconds(server)
+        finally:
+            training.terminate()
+            training.wait()
+    for name in ("server", "browser"):
+        print(f"{name}: {(after[name] - before[name]) / passed:.2%} of a core, {passed:.0f} s")
+
+
+def _processor_seconds(server: psutil.Process) -> dict[str, float]:
+    """Used so far by the server, and by the browser, which are not each other's children."""
+    own = psutil.Process()
+    browser = [child for child in own.children(recursive=True) if "chrom" in child.name()]
+    used = {"server": [server, *server.children(recursive=True)], "browser": browser}
+    return {name: sum(sum(p.cpu_times()[:2]) for p in found) for name, found in used.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("frames", "memory", "training"))
+    parser.add_argument("what", choices=("frames", "memory", "training", "cost"))
     parser.add_argument("--seconds", type=int, default=15, help="of each count of frames")
     parser.add_argument("--minutes", type=float, default=10, help="of the look at memory")
     parser.add_argument("--rounds", type=int, default=6)
@@ -165,6 +196,8 @@ def main() -> None:
         measure_frames(given.seconds)
     elif given.what == "memory":
         measure_memory(given.minutes)
+    elif given.what == "cost":
+        measure_cost(given.seconds)
     else:
         measure_training(given.rounds, given.steps)
 

@@ -1,8 +1,8 @@
-"""PPO in one file, plain and curious: python single_file_ppo.py [STEPS] [WORLD]
+"""PPO in one file, plain and curious: python single_file_ppo.py [STEPS] [SEED]
 
-Trains twice in the same world, without curiosity and with it, and prints what came of it. The
-default world is a hallway: the key lies at one end and the door at the other, so the way back leads
-through places that are not new any more, except to somebody who is curious anew in each game.
+Trains twice in the same hallway, without curiosity and with it, and prints what came of it. The key
+lies at one end and the door at the other, and only the door pays: nothing leads from the one to the
+other but the wish to see cells that are new in this game.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ def update(
             adam.step()
 
 
-def train(world: str, steps: int, curious: bool, seed: int = 0) -> list:
+def train(curious: bool, steps: int, seed: int) -> list:
     """Train a policy; returns the record of every game: score, tiles, steps."""
     settings = Settings()
     torch.manual_seed(seed)
     # Who is not curious is paid R alone, and sees no grid.
     taste = {"mix": curious, "grid": "plane" if curious else "none"}
-    envs = deepcs.make_vec(world, num_envs=settings.actors, seed=seed, workers=0, **taste)
+    envs = deepcs.make_vec("KeyHallway", num_envs=settings.actors, seed=seed, workers=0, **taste)
     observations, _ = envs.reset()
     agent = ActorCritic(observations[0].size, int(envs.single_action_space.n))
     adam = torch.optim.Adam(agent.parameters(), settings.learning_rate, eps=1e-5)
@@ -118,9 +118,9 @@ def train(world: str, steps: int, curious: bool, seed: int = 0) -> list:
 
 def main() -> None:
     torch.set_num_threads(1)
-    steps, world = (*sys.argv[1:], *("200_000", "KeyHallway")[len(sys.argv) - 1 :])
+    steps, seed = map(int, (*sys.argv[1:], *("200_000", "0")[len(sys.argv) - 1 :]))
     for curious in (False, True):
-        games = train(world, int(steps), curious)
+        games = train(curious, steps, seed)
         last = games[-100:]
         score = sum(game.score for game in last) / max(len(last), 1)
         tiles = sum(game.tiles for game in last) / max(len(last), 1)

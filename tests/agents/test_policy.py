@@ -78,7 +78,7 @@ def test_log_policy_entropy_and_divergence_are_torchs(policy: Policy) -> None:
     close = {"atol": 1e-12, "rtol": 1e-12}
     torch.testing.assert_close(ours.log_policy(actions)[:, 0], peer.log_prob(actions), **close)
     torch.testing.assert_close(ours.entropy[:, 0], peer.entropy(), **close)
-    divergence = peer.divergence(Peer(policy, others))
+    divergence = peer.divergence(Peer(policy, others)).sum()
     torch.testing.assert_close(ours.divergence(policy.of(others)), divergence, **close)
 
 

@@ -141,6 +141,8 @@ def test_train_resume_evaluate_and_record_follow_each_other(tmp_path: Path) -> N
         (["studio", "--port", "99999"], "Got port 99999"),
         (["studio", "--host", "256.1.1.1", "--no-browser"], "Got host 256.1.1.1"),
         (["watch", "nobody"], "Got 'nobody', which is no agent of the package"),
+        (["watch", *"abcde"], "Got 5 names; at most 4"),
+        (["watch", "nobody", "--step", "5"], "Got a step, which has no effect"),
         (["watch", "."], "Got ., which is a folder, but not of a run"),
         (["play", "Pong"], "Got 'Pong', which is a game of ale-py's but not known"),
         (["play", "Freeway", "--seed", "-1"], "Got seed -1"),

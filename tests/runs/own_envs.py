@@ -86,12 +86,95 @@ def poisoned() -> Counting:
     return Counting(poisoned_after=100)
 
 
-def continuous() -> Counting:
+def of_whole_numbers() -> Counting:
+    """With actions that no policy here has."""
     env = Counting()
-    env.action_space = gymnasium.spaces.Box(-1, 1, (2,))  # type: ignore[assignment]
+    env.action_space = gymnasium.spaces.Box(0, 9, (2,), np.int64)  # type: ignore[assignment]
     return env
 
 
 def cart_pole() -> gymnasium.Env[Any, Any]:
     """Starts by its seed; games end when they do."""
     return gymnasium.make("CartPole-v1")
+
+
+class Steered(gymnasium.Env[Any, Any]):
+    """Goes about in a plane; shows something of every kind, and can be frozen."""
+
+    def __init__(self, action_space: gymnasium.Space[Any]) -> None:
+        spaces = gymnasium.spaces
+        self.action_space = action_space
+        self.observation_space = spaces.Dict(
+            where=spaces.Box(-np.inf, np.inf, (2,), np.float64),
+            map=spaces.Box(0, 255, (6, 6, 1), np.uint8),
+            quarter=spaces.Discrete(4, start=1),
+            inner=spaces.Dict(signs=spaces.MultiBinary(2), pair=spaces.MultiDiscrete([2, 3])),
+            both=spaces.Tuple((spaces.Box(0, 9, (), np.int32), spaces.Box(0, 1, (2, 2)))),
+            note=spaces.Text(5),
+        )
+        self.place = np.zeros(2)
+        self.played = 0
+
+    def _observe(self) -> dict[str, Any]:
+        signs = (self.place > 0).astype(np.int8)
+        seen = np.zeros((6, 6, 1), np.uint8)
+        row, column = np.clip(np.floor(self.place) + 3, 0, 5).astype(int)
+        seen[row, column] = 255
+        return {
+            "where": self.place.copy(),
+            "map": seen,
+            "quarter": np.int64(1 + signs[0] + 2 * signs[1]),
+            "inner": {"signs": signs, "pair": np.array([signs[0], 2 * signs[1]])},
+            "both": (np.array(self.played % 9, np.int32), np.full((2, 2), 0.5, np.float32)),
+            "note": "here",
+        }
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        super().reset(seed=seed)
+        self.place, self.played = np.zeros(2), 0
+        return self._observe(), {}
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        assert self.action_space.contains(action), action
+        self.place = self.place + np.asarray(action, np.float64).reshape(-1)[:2]
+        self.played += 1
+        return self._observe(), -float(np.abs(self.place).sum()), False, self.played == 12, {}
+
+    def render(self) -> np.ndarray:
+        return np.repeat(np.repeat(self._observe()["map"], 8, 0), 8, 1).repeat(3, 2)
+
+    def snapshot(self) -> dict[str, Any]:
+        return {"place": self.place.copy(), "played": self.played}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        self.place, self.played = snapshot["place"].copy(), int(snapshot["played"])
+
+
+def steered(action_space: gymnasium.Space[Any], grid: bool) -> gymnasium.Env[Any, Any]:
+    return deepcs.CuriosityWrapper(
+        Steered(action_space),
+        locate=lambda env, observation, info: env.unwrapped.place,
+        grid=grid,
+        shape=(9, 9),
+    )
+
+
+def box(grid: bool = True) -> gymnasium.Env[Any, Any]:
+    return steered(gymnasium.spaces.Box(-2, 2, (2,)), grid)
+
+
+def multi_discrete(grid: bool = True) -> gymnasium.Env[Any, Any]:
+    return steered(gymnasium.spaces.MultiDiscrete([3, 3], start=[-1, -1]), grid)
+
+
+def multi_binary(grid: bool = True) -> gymnasium.Env[Any, Any]:
+    return steered(gymnasium.spaces.MultiBinary(2), grid)
+
+
+def pair() -> Counting:
+    """One array to see, two choices to make."""
+    env = Counting()
+    env.action_space = gymnasium.spaces.MultiDiscrete([2, 2])  # type: ignore[assignment]
+    return env

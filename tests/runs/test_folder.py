@@ -141,7 +141,7 @@ def test_the_same_settings_go_on_even_where_there_are_more_cores(
 
 
 @pytest.mark.parametrize(
-    "world", ["own_envs:missing", "no_such_module:make", "own_envs:continuous"]
+    "world", ["own_envs:missing", "no_such_module:make", "own_envs:of_whole_numbers"]
 )
 def test_a_world_that_cannot_be_trained_in_is_refused_before_anything_is_written(
     world: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import cv2
 import httpx
@@ -233,16 +234,24 @@ def test_a_run_that_cannot_be_read_is_told_and_hides_no_other(
 
 
 def test_the_command_serves_what_it_was_asked_to_watch_until_ctrl_c(folder: Path) -> None:
-    run = folder / "deep" / "hall"
-    command = [sys.executable, "-m", "deepcs", "watch", str(run), "--no-browser"]
+    runs = [folder / "deep" / "hall", folder / "study" / "runs" / "KeyHallway-deepcs-paper-seed0"]
+    command = [sys.executable, "-m", "deepcs", "watch", *map(str, runs), "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         address, mark, place = process.stdout.readline().split()[-1].partition("#")
-        assert (mark, place) == ("#", "/watch?p=run%3Ahall")
-        (found,) = httpx.get(f"{address}api/overview", timeout=PATIENCE).json()["runs"]
-        assert found["name"] == "hall"
+        assert mark
+        wanted = [f"run:{run.relative_to(folder)}" for run in runs]
+        assert parse_qs(place.partition("?")[2]) == {"p": wanted}
+        found = httpx.get(f"{address}api/overview", timeout=PATIENCE).json()["runs"]
+        assert {f"run:{run['name']}" for run in found} >= set(wanted)
     finally:
         process.send_signal(signal.SIGINT)
         code = process.wait(PATIENCE)
     assert code == 130
+
+
+def test_every_world_of_the_package_has_its_picture(server: Address) -> None:
+    for world in server.ask("overview")["worlds"]:
+        picture = server.get(f"/page/world-{world}.png")
+        assert picture.headers["content-type"] == "image/png"

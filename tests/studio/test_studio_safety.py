@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -337,3 +338,78 @@ words = st.sampled_from(("open", "again", "speed", "keys", "seen", "attach", "al
 )
 def test_any_text_is_a_message_or_refused(text: str) -> None:
     is_refused(text)
+
+
+def test_the_guard_decides_before_anything_is_looked_up(server: Address) -> None:
+    """A rebound name learns nothing, not even which addresses exist."""
+    for path in (
+        "/",
+        "/api/overview",
+        "/page/main.js",
+        "/page/none.js",
+        "/reports/a/report/b.html",
+    ):
+        status, content = raw(server, path, Host=f"rebound.example:{server.port}")
+        assert (status, content) == (421, b"This is not an address of the studio.")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1:{0}@evil.example", "evil.example#127.0.0.1:{0}", "127.0.0.1:{0}.evil.example"),
+        *("127.0.0.1 :{0}", "LOCALHOST.evil:{0}", "0.0.0.0:{0}", "[::]:{0}", "2130706433:{0}"),
+        *("0x7f.1:{0}", "127.1:{0}", "localhost.:{0}", "127.0.0.1:0{0}", "127.0.0.1:+{0}"),
+    ],
+)
+def test_a_host_that_only_looks_like_its_own_is_refused(server: Address, host: str) -> None:
+    assert raw(server, "/api/overview", Host=host.format(server.port))[0] in (400, 421)
+
+
+def test_a_host_that_stands_there_twice_is_refused(server: Address) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.putrequest("GET", "/api/overview", skip_host=True)
+    connection.putheader("Host", f"127.0.0.1:{server.port}")
+    connection.putheader("Host", "evil.example")
+    connection.endheaders()
+    assert connection.getresponse().status in (400, 421)
+    connection.close()
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_nothing_can_be_changed_over_http(server: Address, method: str) -> None:
+    for path in ("/", "/api/overview", "/page/main.js", "/reports/study/report/report.html"):
+        assert httpx.request(method, server.http + path).status_code == 405
+
+
+def test_a_folder_that_becomes_a_link_is_no_longer_read(folder: Path, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(folder / "deep", root / "deep")
+    with serving(root) as studio:
+        assert studio.get("/api/run", params={"name": "deep/hall"}).status_code == 200
+        (root / "deep").rename(tmp_path / "elsewhere")
+        (root / "deep").symlink_to(tmp_path / "elsewhere")
+        for address in ("run", "visits"):
+            asked = studio.get(f"/api/{address}", params={"name": "deep/hall"})
+            assert asked.status_code == 404
+
+
+@pytest.mark.parametrize("player", [{"kind": "agent"}, {"kind": "run"}, {"kind": "you"}])
+def test_a_name_that_is_a_path_brings_no_player_in(
+    server: Address, folder: Path, player: dict[str, str]
+) -> None:
+    names = ["../deep/hall", str(folder / "deep" / "hall"), "agents:../../x", "..", "/", "a\0b"]
+    names += ["os:system", "deepcs.cli.main:main", "KeyHallway/../KeyHallway", "x" * 400]
+    with page(server) as opened:
+        for name in names:
+            opened.say("open", players=[{**player, "name": name}], game=0, greedy=False)
+            assert opened.hear("refused", "cast")["is"] == "refused"
+
+
+def test_a_guessed_group_is_not_attached_to(server: Address) -> None:
+    with page(server) as own, page(server) as stranger:
+        own.open({"kind": "you", "name": "KeyHallway"})
+        group = own.state["group"]
+        assert len(group) >= 16
+        for guess in (group[:-1], group.swapcase(), group + "a", "0", "*"):
+            stranger.say("attach", group=guess)
+            assert stranger.hear("gone", "cast")["is"] == "gone"

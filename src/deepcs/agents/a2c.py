@@ -292,7 +292,7 @@ def moved(
         return nan
     yield  # all weights are new
     old, new = map(agent.policy.of, (before, agent.network.evaluate(rollout.last)[0]))
-    divergence = float(old.divergence(new).sum()) / agent.shard.all_actors
+    divergence = float(old.divergence(new)) / agent.shard.all_actors
     total: float = yield divergence
     return total
 

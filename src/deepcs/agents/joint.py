@@ -59,7 +59,7 @@ class JointNetwork(nn.Module):
             self.trunks[trunk_name(name)](part) if part.dim() == 4 else part
             for name, part in given.items()
         ]
-        hidden = self.hidden(torch.cat([part.flatten(1) for part in parts], 1))
+        hidden = self.hidden(torch.cat([part.reshape(len(part), -1) for part in parts], 1))
         outputs = self.policy(hidden)
         if self.log_std is not None:
             outputs = torch.cat((outputs, self.log_std.expand_as(outputs)), 1)

@@ -5,8 +5,9 @@ with
 
     forward(observations) -> logits (B, actions), values (B,)
 
-or, for a learner with several values, values (B, number of values); a function with a parameter
-`values` is told that number. A network with memory is a module with an attribute `memory_size` and
+where actions that are not Discrete have other outputs in place of logits (policy.py). For a learner
+with several values, values are (B, number of values); a function with a parameter `values` is told
+that number. A network with memory is a module with an attribute `memory_size` and
 
     forward(observations, memory) -> logits, values, memory
 

@@ -29,6 +29,7 @@ from torch import Tensor
 
 from deepcs.agents.noise import greedy, sample
 
+HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 SMALLEST = 2.0**-54  # half the step between uniform numbers: 0 has no finite normal quantile
 
 
@@ -46,7 +47,7 @@ class Distribution(Protocol):
         """Of Σ -pull·log π(a) - entropy·H for the outputs (B, …); pulls: (B, 1), constant."""
 
     def divergence(self, new: Any) -> Tensor:
-        """KL divergence from this one to a new one of the same kind, (B,)."""
+        """KL divergence from this one to a new one of the same kind, summed over all B."""
 
 
 class Policy(Protocol):
@@ -100,7 +101,7 @@ class Categorical:
         return result.scatter_add_(1, actions[:, None], -pulls)
 
     def divergence(self, new: Categorical) -> Tensor:
-        return (self._policy * (self._log - new._log)).sum(1)
+        return (self._policy * (self._log - new._log)).sum()
 
 
 class Choices:
@@ -120,7 +121,7 @@ class Choices:
 
     def divergence(self, new: Choices) -> Tensor:
         pairs = zip(self._parts, new._parts, strict=True)
-        return torch.stack([old.divergence(later) for old, later in pairs]).sum(0)
+        return torch.stack([old.divergence(later) for old, later in pairs]).sum()
 
 
 class Gaussian:
@@ -143,11 +144,7 @@ class Gaussian:
     def divergence(self, new: Gaussian) -> Tensor:
         moved = (self._mean - new._mean) / new._std
         ratio = self._std / new._std
-        terms = (ratio * ratio + moved * moved - 1) / 2 + new._log_std - self._log_std
-        return terms.sum(1)
-
-
-HALF_LOG_2_PI = math.log(2 * math.pi) / 2
+        return ((ratio * ratio + moved * moved - 1) / 2 + new._log_std - self._log_std).sum()
 
 
 @dataclass(frozen=True)

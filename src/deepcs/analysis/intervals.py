@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import stats
@@ -36,10 +37,16 @@ def median_interval(values: np.ndarray, level: float = LEVEL) -> Interval:
     """
     _check(values)
     n, ordered = len(values), np.sort(values)
+    k, covered = _place(n, level)
+    return Interval(float(ordered[k - 1]), float(ordered[n - k]), covered)
+
+
+@lru_cache(maxsize=256)
+def _place(n: int, level: float) -> tuple[int, float]:
+    """Of n runs: which from either end enclose the median, and how often."""
     outside = 2 * stats.binom.cdf(np.arange(n // 2 + 1) - 1, n, 0.5)  # of k = 0, 1, ...
     k = max(1, int(np.flatnonzero(1 - outside >= level - 1e-12)[-1]))
-    covered = 0.0 if n == 1 else 1 - float(2 * stats.binom.cdf(k - 1, n, 0.5))
-    return Interval(float(ordered[k - 1]), float(ordered[n - k]), covered)
+    return k, 0.0 if n == 1 else 1 - float(2 * stats.binom.cdf(k - 1, n, 0.5))
 
 
 def trimmed_interval(values: np.ndarray, level: float = LEVEL) -> Interval | None:
@@ -56,9 +63,14 @@ def trimmed_interval(values: np.ndarray, level: float = LEVEL) -> Interval | Non
     if n < 3 or kept[0] == kept[-1]:
         return None
     spread = float(np.clip(ordered, kept[0], kept[-1]).std(ddof=1))
-    half = float(stats.t.ppf((1 + level) / 2, len(kept) - 1)) * spread * math.sqrt(n) / len(kept)
+    half = _student(len(kept) - 1, level) * spread * math.sqrt(n) / len(kept)
     middle = float(kept.mean())
     return Interval(middle - half, middle + half, level)
+
+
+@lru_cache(maxsize=256)
+def _student(freedom: int, level: float) -> float:
+    return float(stats.t.ppf((1 + level) / 2, freedom))
 
 
 def _check(values: np.ndarray) -> None:

@@ -41,9 +41,7 @@ def bend_axis(axes: Axes, found: Sequence[Bands]) -> str:
     axes.axhline(bend, color=FAINT, linewidth=0.8, linestyle=(0, (1, 3)), zorder=0.5)
     place = axes.get_yaxis_transform()
     axes.text(0.01, bend, "log above", color=FAINT, fontsize=7, va="bottom", transform=place)
-    return (
-        f"Above {short(bend)}, marked by a fine line, the axis is logarithmic: one run is far up."
-    )
+    return f"the axis is logarithmic above {short(bend)}, as a run is far up"
 
 
 def _most(values: Iterable[np.ndarray]) -> float:
@@ -77,7 +75,13 @@ def hidden(medians: Mapping[str, np.ndarray]) -> list[tuple[str, str]]:
 
 def hidden_words(medians: Mapping[str, np.ndarray]) -> str:
     """Which lines lie beneath which; nothing where none does."""
-    return ", ".join(f"{under} lies beneath {over}" for under, over in hidden(medians))
+    under: dict[str, list[str]] = {}
+    for below, over in hidden(medians):
+        under.setdefault(over, []).append(below)
+    return "; ".join(
+        f"{' and '.join(names)} {'lies' if len(names) == 1 else 'lie'} beneath {over}"
+        for over, names in under.items()
+    )
 
 
 def explain(figure: Figure, text: str) -> None:

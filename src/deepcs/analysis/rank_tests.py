@@ -74,6 +74,7 @@ def largest_test(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     return np.where(compared, corrected, np.nan)
 
 
+@lru_cache(maxsize=16)
 def _divisions(n: int, total: int) -> np.ndarray:
     """Who is ours, bool (ways, runs): as observed first; then all other ways, or some at random."""
     if comb(total, n) <= MOST_DIVISIONS:

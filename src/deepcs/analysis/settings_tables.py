@@ -15,6 +15,7 @@ LIFETIMES = {
     "game": "at every new game",
     "life": "at every lost life",
     "never": "never in all of training",
+    "fading": "little by little, as visits fade",
 }
 IN_THE_GROUP = ("world", "treatment", "agent", "seed")  # told by a group's name, or not shared
 
@@ -70,13 +71,16 @@ def treatments_table(results: Results) -> Table:
         chosen = treatment(name)
         lifetime = LIFETIMES.get(chosen.lifetime, str(chosen.lifetime))
         sees, paid = ("yes" if each else "no" for each in (chosen.sees_grid, chosen.paid))
-        rows.append([look(name, "a2c").label, name, sees, paid, lifetime])
-    names = "in figures", "treatment", "sees the grid", "is paid for new tiles", "new again"
+        across = "nothing" if chosen.across == "none" else f"{chosen.across} ({chosen.combine})"
+        label = look(name, "a2c").label
+        rows.append([label, name, sees, paid, chosen.place, lifetime, across, chosen.source])
+    names = ("in figures", "treatment", "sees the grid", "is paid", "where it is, by", "new again")
+    more = ("paid across training", "from")
     note = (
         "Intrinsic rewards are counted under every treatment, paid or not. Names are those with "
         "A2C; with another learner its name stands behind."
     )
-    columns = tuple(map(words, names))
+    columns = tuple(map(words, (*names, *more)))
     return Table("treatments", "What the treatments are", columns, rows, note)
 
 

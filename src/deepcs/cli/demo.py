@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,11 +84,17 @@ def run_demo(out: Path) -> None:
         f"times.\nLearning curves: {escape(str(figure))}\nVideo:           {escape(str(video))}\n"
         f"Runs:            {escape(f'{out}/*  (try: deepcs evaluate {out}/freeway-deepcs)')}\n"
         f"[dim]{(time.monotonic() - began) / 60:.1f} minutes.[/dim]\n\n"
-        f"See them play, side by side: {escape(f'deepcs studio {out}')}",
+        f"See them play, side by side: {escape(_studio_line(freeway))}",
         highlight=False,
         emoji=False,
         soft_wrap=True,
     )
+
+
+def _studio_line(jobs: Sequence[Job]) -> str:
+    """The command that opens the studio on these runs, as this shell would find it."""
+    command = "deepcs" if shutil.which("deepcs") else sys.argv[0]
+    return " ".join([command, "watch", *(str(job.out) for job in jobs)])
 
 
 def hallway_job(treatment: str, out: Path) -> Job:

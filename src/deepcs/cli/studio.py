@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,8 @@ from deepcs.runs.folder import RunFolder
 from deepcs.runs.shipped import PREFIX, find_shipped
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
+
+MOST_PLAYERS = 4  # side by side on the page
 
 
 class StudioError(ValueError):
@@ -64,27 +67,42 @@ class Studio(Served):
 
 @dataclass(frozen=True)
 class Watch(Served):
-    """Watch a trained agent play, with its curiosity grid."""
+    """Watch trained agents play, with their curiosity grids: one, or up to four side by side."""
 
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME_OR_RUN")] = "."
-    """the folder of a run, or the name of an agent that comes with the package"""
+    names: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME_OR_RUN ...")
+    ] = (".",)
+    """folders of runs, or names of agents that come with the package"""
     step: int | None = None
-    """checkpoint to play; None: the newest"""
+    """checkpoint to play, of a single run; None: the newest"""
 
     def run(self) -> None:
-        path = Path(self.name)
-        if RunFolder(path).holds_run:
-            path = path.resolve()
+        if len(self.names) > MOST_PLAYERS:
+            raise StudioError(f"Got {len(self.names)} names; at most {MOST_PLAYERS} play together.")
+        runs = [Path(name).resolve() for name in self.names if _is_run(name)]
+        if self.step is not None and not (len(runs) == len(self.names) == 1):
+            raise StudioError("Got a step, which has no effect but on a single run; leave it out.")
+        folder = Path(os.path.commonpath([run.parent for run in runs])) if runs else Path()
+        if folder == Path("/"):
+            raise StudioError("Got runs with no folder in common; give runs below one folder.")
+        players = [self._player(name, folder) for name in self.names]
+        self.serve(folder, f"#/watch?{urlencode([('p', player) for player in players])}")
+
+    def _player(self, name: str, folder: Path) -> str:
+        """As it stands in the page's address."""
+        if _is_run(name):
             at = "" if self.step is None else f"@{self.step}"
-            self.serve(path.parent, f"#/watch?{urlencode({'p': f'run:{path.name}{at}'})}")
-        elif path.is_dir() and not self.name.startswith(PREFIX):
+            return f"run:{Path(name).resolve().relative_to(folder).as_posix()}{at}"
+        if Path(name).is_dir() and not name.startswith(PREFIX):
             raise StudioError(
-                f"Got {self.name}, which is a folder, but not of a run; give the folder that "
+                f"Got {name}, which is a folder, but not of a run; give the folder that "
                 "deepcs train wrote, or open all below it with deepcs studio."
             )
-        else:
-            agent = find_shipped(self.name)
-            self.serve(Path(), f"#/watch?{urlencode({'p': f'agent:{agent.name}'})}")
+        return f"agent:{find_shipped(name).name}"
+
+
+def _is_run(name: str) -> bool:
+    return not name.startswith(PREFIX) and RunFolder(name).holds_run
 
 
 @dataclass(frozen=True)

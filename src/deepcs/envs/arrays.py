@@ -121,14 +121,15 @@ def _one_hot(space: Space, sizes: np.ndarray, first: np.ndarray, path: tuple[Any
     begins = np.cumsum(sizes) - sizes
 
     def encode(part: Any) -> np.ndarray:
-        places = np.asarray(part).reshape(-1) - first
-        if places.shape != sizes.shape or (places < 0).any() or (places >= sizes).any():
+        places = np.asarray(part).reshape(-1)
+        fits = places.shape == sizes.shape
+        if not fits or ((places < first) | (places >= first + sizes)).any():
             raise ValueError(
                 f"Got observation {part!r} from an environment whose observation_space has "
                 f"{space}; mend the environment."
             )
         hot = np.zeros(total, np.float32)
-        hot[begins + places] = 1
+        hot[begins + places - first] = 1
         return hot
 
     return Part(Box(0, 1, (total,), np.float32), encode, path)

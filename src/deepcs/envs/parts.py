@@ -14,7 +14,6 @@ import numpy as np
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
 from deepcs.curiosity.explorer import Explorer
-from deepcs.envs.layout import Layout
 from deepcs.envs.locating import Locate
 from deepcs.envs.wrapper import CuriosityWrapper
 
@@ -60,7 +59,7 @@ class CuriousParts:
         envs: Any,
         count: int,
         spaces: tuple[gymnasium.Space[Any], gymnasium.Space[Any]],
-        locate: Locate,
+        locate: Locate | None,
         settings: dict[str, Any],
     ) -> None:
         """`spaces`: of one actor's observations and actions. `settings`: of CuriosityWrapper."""
@@ -74,11 +73,6 @@ class CuriousParts:
     def explorers(self) -> tuple[Explorer, ...]:
         """Each actor's curiosity: its grid, tiles and rooms."""
         return tuple(curious.explorer for curious in self._curious)
-
-    @property
-    def image_layout(self) -> Layout | None:
-        """Of the images that are shown, where that is known."""
-        return self._curious[0].image_layout
 
     def begin(self, index: int, observation: Any, info: Info) -> tuple[Any, Info]:
         """An actor's game began; returns what it is shown."""

@@ -52,8 +52,8 @@ class Groups:
                     raise MessageError("Got an order before anything was opened.")
                 else:
                     await group.obey(message)
-        except WebSocketDisconnect:
-            pass
+        except (WebSocketDisconnect, asyncio.CancelledError):
+            pass  # the page has left, or the server ends
         except MessageError as error:
             await _close(page, REFUSED, str(error))
         except WorkerError as error:

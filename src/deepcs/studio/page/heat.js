@@ -68,7 +68,7 @@ function heatView(visits, before) {
         el("label", {}, whole, " all until then"),
         el("span", { class: "scale" }, "1", el("i"), most),
       ),
-      el("div", { class: map ? "maps pyramid-maps" : rooms.length > 1 ? "maps" : "maps one" }, ...maps),
+      el("div", { class: `maps ${map ? "pyramid-maps" : rooms.length > 1 ? "" : "one"}` }, ...maps),
     ],
     update,
     state: () => ({
