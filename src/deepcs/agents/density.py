@@ -22,7 +22,6 @@ from deepcs.agents.bonus import Arrays, Batch, Bonus, Visited
 from deepcs.curiosity.novelty import Novelty
 from deepcs.envs.pictures import shrink_frame
 
-
 LARGEST_GAIN = 700.0  # in logarithms: a pseudo-count of 1e-304 is as good as 0
 
 
