@@ -85,7 +85,7 @@ def main(out: str) -> None:
     for axes in grid[-1]:
         axes.set_xlabel("step: to the key | to the left | right | left | idle")
     for axes in grid[:, 0]:
-        axes.set_ylabel("I")
+        axes.set_ylabel("I", rotation=0, labelpad=8)
     legend_above(figure, grid[0, 0].get_lines()[:2])
     figure.savefig(out, dpi=DPI)
 

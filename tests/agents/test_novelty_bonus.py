@@ -187,7 +187,7 @@ def test_rnd_pays_less_for_what_it_has_learned() -> None:
     novelty = chosen("rnd", rnd_learning_rate=1e-3)
     (one,) = shards_of(RND, novelty, 4, 1)
     frames, cells = pictures(5, 4), np.ones((5, 4), np.int64)
-    for _ in range(150):
+    for _ in range(400):
         paid([one], cells, frames)
     known, new = paid([one], cells, frames).mean(), paid([one], cells, pictures(5, 4, 1)).mean()
     assert new > 3 * known
@@ -212,7 +212,8 @@ def test_rnds_gradient_over_shards_is_that_of_the_whole_batch_by_autograd_in_flo
         shard = RND(novelty, Batch(k, 2, own, 6, 0, frame, sizes))
         flat = torch.cat([each.data.flatten() for each in predictor.parameters()])
         shard._weights.parameters.copy_(flat.float())
-        shard._learn(seen[own.start : own.stop].float(), wanted[own.start : own.stop].float())
+        part = slice(own.start, own.stop)
+        shard._learn(seen[part].float(), wanted[part].float(), 6)
         total += shard._weights.gradient.double()
     assert torch.allclose(total, exact, rtol=1e-3, atol=1e-6 * float(exact.abs().max()))
 
