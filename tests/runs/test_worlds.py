@@ -68,7 +68,7 @@ class Shown(SimpleMultiObsEnv):
     """Stable-Baselines3's own: a vector and a picture, a state for each pair; with a picture."""
 
     def render(self, mode: str = "") -> np.ndarray:
-        return np.repeat(self.observation_space["img"].sample().transpose(1, 2, 0), 3, 2)
+        return np.repeat(self.observation_space["img"].sample(), 3, 2)
 
 
 def stable_baselines(
