@@ -148,11 +148,15 @@ def plan_network(name: str, spaces: Spaces, values: int = 1) -> NetworkPlan:
         fits = isinstance(observation, gymnasium.spaces.Box) and len(observation.shape) in (1, 3)
         name = "fast" if fits and not continuous else "joint"
     if name == "fast":
-        if not isinstance(observation, gymnasium.spaces.Box) or continuous:
+        if not isinstance(observation, gymnasium.spaces.Box):
             raise ValueError(
-                f"Got network 'fast' for observations {observation} and actions {spaces.action}; "
-                "it takes one array and has no Box actions: choose joint, or give module:function "
-                "of a network of your own."
+                f"Got network 'fast' for observations {observation}; it takes one array: choose "
+                "joint, or give module:function of a network of your own."
+            )
+        if continuous:
+            raise ValueError(
+                f"Got network 'fast' for actions {spaces.action}; it has none of a Box: choose "
+                "joint, or give module:function of a network of your own."
             )
         layers_for(observation.shape)
         size = parameter_count(observation.shape, policy.outputs, values)
