@@ -32,6 +32,32 @@ def test_an_example_compares_plain_and_curious(example: str) -> None:
     assert re.match(r"curious +[1-9]\d* games", curious)
 
 
+def test_counts_shared_by_gymnasiums_actors_pay_less_and_less() -> None:
+    done = subprocess.run(
+        [sys.executable, "novelty_gymnasium.py"],
+        cwd=EXAMPLES,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, last = map(float, re.findall(r"\d\.\d+", done.stdout))
+    assert 0 < last < first / 2
+
+
+@pytest.mark.long
+def test_stable_baselines3_learns_from_rnd() -> None:
+    program = "import novelty_sb3; novelty_sb3.main(steps=64, actors=2, n_steps=32)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=EXAMPLES,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert "total_timesteps" in done.stdout
+
+
 def test_the_tour_was_executed_in_order_and_is_small() -> None:
     tour = nbformat.read(TOUR, as_version=4)
     nbformat.validate(tour)

@@ -19,6 +19,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,14 @@ from deepcs.analysis.milestone_figures import milestone_figures, milestone_table
 from deepcs.analysis.result_tables import scores_table
 from deepcs.analysis.room_figures import draw_rooms, draw_ways_out
 from deepcs.analysis.style import save_figure, spaced
+from deepcs.analysis.success import (
+    Success,
+    read_successes,
+    success_figure,
+    success_of,
+    success_table,
+    write_successes,
+)
 from deepcs.analysis.tables import Table, to_csv, to_markdown, words
 from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
@@ -42,13 +51,9 @@ from deepcs.runs.folder import RunFolder, SavedRun
 
 ROOT = Path(__file__).parents[1]
 FILES = ("config.json", "curve.csv", "games.csv")  # of a run: no weights, no maps
+NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
 LARGEST = 15_000_000  # bytes of all logs
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-LEDGER = (
-    *("no.", "claim", "in the paper", "learner", "our steps", "its steps", "n", "its n"),
-    *("ours", "theirs", "effect", "p, Holm", "least p", "verdict"),
-)
-SCORES = ("world", "group", "n", "steps", "median", "its interval", "covers", "min, max")
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class Settings:
 
     add: tuple[Path, ...] = ()
     """runs whose logs to copy to docs/data/claims first"""
+    novelty: Path | None = None
+    """folder of the study of novelty, whose finished runs to sum up first"""
 
 
 class Pages:
@@ -71,6 +78,7 @@ class Pages:
         blocks: dict[str, Callable[[], str]] = {
             "ledger": self._ledger,
             "ledger-summary": self._summary,
+            "novelty": self._novelty,
             "mazes": lambda: self._worlds([*MAZES]),
             "montezuma": lambda: self._worlds(["MontezumaRevenge"]),
             "seaquest": lambda: self._worlds(["Seaquest"]),
@@ -101,8 +109,8 @@ class Pages:
         return BLOCK.sub(lambda found: found[1] + self.blocks[found[2]] + found[3], text)
 
     def _ledger(self) -> str:
-        tables = [table.only(*LEDGER) for table in ledger_table(self.claims, whole=True)]
-        return "".join(map(_markdown, tables)) or "No finished runs yet.\n"
+        tables = [*ledger_table(self.claims, whole=True)]
+        return "".join(map(_markdown, tables))
 
     def _summary(self) -> str:
         """Five lines at most."""
@@ -153,7 +161,15 @@ class Pages:
     def _scores(self, results: Results, worlds: Sequence[str]) -> str:
         groups = tuple(group for group in results.groups if group.world in worlds)
         mine = Results(results.study, results.folder, groups, ())
-        return _markdown(scores_table(mine).only(*SCORES))
+        return _markdown(scores_table(mine))
+
+    def _novelty(self) -> str:
+        """Kinds of novelty in the mazes."""
+        path = self.data / NOVELTY
+        if not path.is_file():
+            return "No runs yet.\n\n"
+        successes = read_successes(path)
+        return _markdown(success_table(successes)) + self._figure(success_figure(successes))
 
     def _origins(self) -> str:
         """Where each run of docs/data/claims comes from."""
@@ -183,7 +199,9 @@ def command(saved: SavedRun) -> str:
             agent = saved.config.agent_name
             changed = {f"{agent}.{k}": v for k, v in value.items() if v != defaults.get(k)}
         else:
-            changed = {name: value} if value != plain[name] else {}
+            changed = {name: value} if value != plain.get(name) else {}
+        if name == "novelty":
+            changed = {f"novelty.{k}": v for k, v in value.items() if v is not None}
         parts += [f"--{key.replace('_', '-')} {each}" for key, each in changed.items()]
     return " ".join(parts)
 
@@ -226,6 +244,12 @@ def check_size(data: Path) -> None:
         raise ValueError(f"{data} has {size:,} bytes; keep it below {LARGEST:,}: take runs out.")
 
 
+def _successes(marks: Sequence[Path]) -> Iterator[Success]:
+    for mark in marks:
+        with suppress(ValueError):  # not finished yet
+            yield success_of(mark.parent)
+
+
 def changes(pages: Pages) -> Iterator[Path]:
     """Documents, and the list of figures, that are not what the logs say."""
     for path, text in pages.texts().items():
@@ -236,21 +260,23 @@ def changes(pages: Pages) -> Iterator[Path]:
         yield digests
 
 
-def main(settings: Settings) -> None:
+def main(settings: Settings, root: Path = ROOT) -> None:
+    data, folder = root / "docs" / "data", root / "docs" / "images" / "results"
     for run in settings.add:
-        add(run, ROOT / "docs" / "data" / "claims")
-    check_size(ROOT / "docs" / "data")
-    pages = Pages()
+        add(run, data / "claims")
+    if settings.novelty is not None:
+        finished = sorted(settings.novelty.glob("runs/*/saved"))
+        write_successes(data / NOVELTY, _successes(finished))
+    check_size(data)
+    pages = Pages(root)
     for path, text in pages.texts().items():
         path.write_text(text)
-    folder = ROOT / "docs" / "images" / "results"
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.png"):
         old.unlink()
     for name, drawing in pages.figures.items():
-        for path in save_figure(drawing.figure, folder, name):
-            if path.suffix == ".svg":
-                path.unlink()
+        _, svg = save_figure(drawing.figure, folder, name)
+        svg.unlink()
     (folder / "figures.json").write_text(pages.digests())
     print(f"Made {len(pages.blocks)} blocks and {len(pages.figures)} figures.")
 

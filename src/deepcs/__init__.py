@@ -18,9 +18,11 @@ from deepcs.curiosity.tiles import Bounds, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
 if TYPE_CHECKING:
+    from deepcs.agents.vector import NoveltyVectorWrapper
     from deepcs.envs.arrays import ArrayObservation
     from deepcs.envs.layout import ChannelsFirst
     from deepcs.envs.make import make_vec
+    from deepcs.envs.pictures import Pixels
     from deepcs.envs.sb3 import to_sb3
     from deepcs.envs.vector import CuriosityVectorWrapper
     from deepcs.envs.wrapper import CuriosityWrapper
@@ -38,6 +40,8 @@ __all__ = [
     "CuriosityVectorWrapper",
     "CuriosityWrapper",
     "Game",
+    "NoveltyVectorWrapper",
+    "Pixels",
     "Position",
     "RunConfig",
     "Screen",
@@ -67,6 +71,8 @@ _LATER = {
     "ChannelsFirst": "deepcs.envs.layout",
     "CuriosityVectorWrapper": "deepcs.envs.vector",
     "CuriosityWrapper": "deepcs.envs.wrapper",
+    "NoveltyVectorWrapper": "deepcs.agents.vector",
+    "Pixels": "deepcs.envs.pictures",
     "RunConfig": "deepcs.runs.config",
     "evaluate": "deepcs.runs.evaluate",
     "load_agent": "deepcs.runs.trained",

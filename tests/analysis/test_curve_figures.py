@@ -89,7 +89,8 @@ def test_bars_stand_where_p_says_and_nowhere_else(noisy_results: Results) -> Non
     light = (p < 0.05) & ~dark
     assert dark.sum() == 6
     assert not dark[:4].any()
-    drawn_light, drawn_dark = drawing.figure.axes[2].collections
+    drawn_light, drawn_dark, *behind = drawing.figure.axes[2].collections
+    assert not any(each.get_paths() for each in behind)  # DeepCS is ahead wherever they differ
     for drawn, mask in ((drawn_light, light), (drawn_dark, dark)):
         boxes = [path.get_extents() for path in drawn.get_paths()]
         covered = np.zeros(ROWS, bool)
@@ -98,7 +99,8 @@ def test_bars_stand_where_p_says_and_nowhere_else(noisy_results: Results) -> Non
                 np.arange(ROWS) + 0.5 < ROWS * box.x1 / STEPS
             )
         np.testing.assert_array_equal(covered, mask)
-    assert to_hex(drawn_dark.get_facecolor()[0]) == VERMILLION.lower()
+    assert to_hex(drawn_dark.get_facecolor()[0]) == look("deepcs", "a2c").colour.lower()
+    assert all(path.get_extents().y1 <= 0 for path in drawn_dark.get_paths())  # above the row
     assert [label.get_text() for label in drawing.figure.axes[2].get_yticklabels()] == ["vs A2C"]
 
 
@@ -340,3 +342,30 @@ def test_a_half_finished_run_counts_as_far_as_it_went(tmp_path: Path) -> None:
     n = [row[3] for row in drawing.data[0].rows if row[0] == "Game score"]
     assert n == [3] * 5 + [2] * 5
     assert "DeepCS (n = 3, 1 unfinished)" in drawing.caption
+
+
+def test_a_bar_stands_below_its_line_in_the_others_colour_where_that_one_is_ahead(
+    tmp_path: Path,
+) -> None:
+    def scores(config: RunConfig) -> list[float]:
+        return [config.seed + 100.0 * (config.treatment == "plain")] * ROWS
+
+    results = results_of(tmp_path, experiment("Freeway", ["deepcs", "plain"], 5), scores=scores)
+    (drawing,) = curve_figures(results.of("Freeway"))
+    *_, drawn = drawing.figure.axes[2].collections
+    assert to_hex(drawn.get_facecolor()[0]) == look("plain", "a2c").colour.lower()
+    assert all(path.get_extents().y0 >= 0 for path in drawn.get_paths())
+
+
+def test_runs_chosen_for_leaving_the_first_room_are_not_tested_against_all_runs(
+    tmp_path: Path,
+) -> None:
+    def scores(config: RunConfig) -> list[float]:
+        return [500.0 * config.treatment_settings.paid] * ROWS
+
+    treatments = ["deepcs", "plain", "no-grid"]
+    results = results_of(tmp_path, experiment("MontezumaRevenge", treatments, 5), scores=scores)
+    drawings = {each.name: each for each in curve_figures(results.of("MontezumaRevenge"))}
+    chosen = drawings["montezumarevenge-first-room"]
+    assert {row[2] for row in chosen.data[1].rows} == {"No grid"}
+    assert {row[1] for row in chosen.data[0].rows} == {"DeepCS", "A2C", "No grid"}

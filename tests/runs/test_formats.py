@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,12 @@ import pytest
 
 import deepcs
 from deepcs.agents.a2c import A2CSettings
-from deepcs.runs.config import RunConfig
+from deepcs.runs.config import RunConfig, from_json, to_json
 from deepcs.runs.errors import RunError
 from deepcs.runs.evaluate import evaluate
 from deepcs.runs.folder import RunFolder, digest_of
 from deepcs.runs.load import load_run, read_curve
+from deepcs.runs.logs import CsvLog
 from deepcs.runs.progress import Silence
 from deepcs.runs.train import resume, train
 from deepcs.runs.trained import load_agent
@@ -103,3 +105,24 @@ def test_a_column_more_or_less_is_no_damage(tmp_path: Path) -> None:
     curve.write_text("".join(f"{line},7\n" for line in curve.read_text().splitlines()))
     curve.write_text(curve.read_text().replace("seconds,7", "seconds,new", 1))
     assert load_run(tmp_path).curve["new"].tolist() == [7.0, 7.0]
+
+
+def test_settings_that_learners_got_later_are_saved_only_where_they_have_an_effect() -> None:
+    """So that a run from before them has the same identity, and goes on."""
+    saved = to_json(HALLWAY.resolved())
+    assert "imitation" not in saved["learner"]
+    assert from_json(saved) == HALLWAY.resolved()
+    imitating = replace(HALLWAY, learner=A2CSettings(imitation=1)).resolved()
+    assert to_json(imitating)["learner"]["imitation_samples"] == 16_384
+    assert from_json(to_json(imitating)) == imitating
+
+
+def test_a_log_goes_on_with_the_columns_that_it_has(tmp_path: Path) -> None:
+    log = CsvLog(tmp_path / "log.csv", ("a", "b"), None)
+    log.append({"a": 1, "b": 2})
+    stand = log.sync()
+    log.close()
+    later = CsvLog(tmp_path / "log.csv", ("a", "new", "b"), stand)
+    later.append({"a": 3, "new": 4, "b": 5})
+    later.close()
+    assert (tmp_path / "log.csv").read_text() == "a,b\n1,2\n3,5\n"

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
+
+T = TypeVar("T")
+TRIES = 5
+
+
+def patiently(start: Callable[[], T]) -> T:
+    """Start a node; Ray gives it 30 seconds, which a busy machine may miss."""
+    for _ in range(TRIES - 1):
+        try:
+            return start()
+        except Exception as error:
+            if "timed out during startup" not in str(error):
+                raise
+    return start()
 
 
 def node_processes(node: object) -> list[psutil.Process]:

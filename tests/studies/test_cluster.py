@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from ray_cluster import epochs, is_run, node_processes
+from ray_cluster import epochs, is_run, node_processes, patiently
 from study_process import StudyProcess, run_study
 from trainee import assert_same_run
 
@@ -49,8 +49,8 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cluster() -> Iterator[cluster_utils.Cluster]:
     """Two nodes on loopback, of one core each."""
     args = {"num_cpus": 1, "include_dashboard": False}
-    nodes = cluster_utils.Cluster(initialize_head=True, head_node_args=args)
-    nodes.add_node(num_cpus=1)
+    nodes = patiently(lambda: cluster_utils.Cluster(initialize_head=True, head_node_args=args))
+    patiently(lambda: nodes.add_node(num_cpus=1))
     yield nodes
     nodes.shutdown()
 

@@ -9,16 +9,15 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
-from ray_cluster import epochs, is_run, node_processes
+from ray_cluster import epochs, is_run, node_processes, patiently
 from study_process import StudyProcess, run_study
-from trainee import PATIENCE, assert_same_run
+from trainee import assert_same_run
 
 import deepcs
 from deepcs.studies.status import last_row
@@ -42,9 +41,9 @@ TOKEN = "0123456789abcdef" * 4
 def start(nodes: int, **options: object) -> cluster_utils.Cluster:
     """A cluster on loopback, with nodes of two cores."""
     args = {"num_cpus": 2, "include_dashboard": False, **options}
-    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=args)
+    cluster = patiently(lambda: cluster_utils.Cluster(initialize_head=True, head_node_args=args))
     for _ in range(nodes - 1):
-        cluster.add_node(num_cpus=2)
+        patiently(lambda: cluster.add_node(num_cpus=2))
     return cluster
 
 
@@ -151,7 +150,7 @@ def test_another_deepcs_on_a_node_and_another_ray_are_named(
     other = tmp_path / "other"
     shutil.copytree(Path(deepcs.__file__).parent, other / "deepcs")
     (other / "deepcs" / "_version.py").write_text('__version__ = "9.9.9"\n')
-    one_node.add_node(num_cpus=2, env_vars={"PYTHONPATH": str(other)})
+    patiently(lambda: one_node.add_node(num_cpus=2, env_vars={"PYTHONPATH": str(other)}))
     assert " has another deepcs (9.9.9, sources " in refusal(file, out, *on_ray(one_node.address))
 
     where = {"namespace": b"cluster"}
@@ -172,31 +171,33 @@ def free_port() -> int:
 @contextmanager
 def ray_start(**environment: str) -> Iterator[str]:
     """What the documents tell to do: `ray start --head`; the cluster's address."""
+    head, port = patiently(lambda: _head({**os.environ, **environment}))
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        children = psutil.Process(head.pid).children(recursive=True)
+        head.terminate()
+        head.communicate()
+        for child in psutil.wait_procs(children, timeout=20)[1]:
+            child.kill()
+
+
+def _head(environment: dict[str, str]) -> tuple[subprocess.Popen[str], int]:
+    """A head that has started, and its port."""
     port = free_port()
     command = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block"]
     command += [f"--port={port}", "--num-cpus=2", "--include-dashboard=false"]
     command += ["--node-ip-address=127.0.0.1", "--disable-usage-stats"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, env={**os.environ, **environment}, **quiet) as head:
-        try:
-            end = time.monotonic() + PATIENCE
-            while not answers(port):
-                assert head.poll() is None
-                assert time.monotonic() < end
-                time.sleep(0.1)
-            yield f"127.0.0.1:{port}"
-        finally:
-            children = psutil.Process(head.pid).children(recursive=True)
-            head.terminate()
-            head.wait(60)
-            for child in psutil.wait_procs(children, timeout=20)[1]:
-                child.kill()
-
-
-def answers(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    head = subprocess.Popen(command, env=environment, **output)
+    said = ""
+    while "Ray runtime started" not in said:
+        line = head.stdout.readline()
+        if not line:
+            head.wait()
+            raise RuntimeError(said)
+        said += line
+    return head, port
 
 
 def test_a_cluster_that_demands_a_token_takes_those_who_have_it(

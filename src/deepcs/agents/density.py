@@ -22,6 +22,8 @@ from deepcs.agents.bonus import Arrays, Batch, Bonus, Visited
 from deepcs.curiosity.novelty import Novelty
 from deepcs.envs.pictures import shrink_frame
 
+LARGEST_GAIN = 700.0  # in logarithms: a pseudo-count of 1e-304 is as good as 0
+
 
 class PixelDensity:
     """Shades of each pixel, counted.
@@ -45,7 +47,7 @@ class PixelDensity:
         n = self.frames + 1.0  # αL is 1
         # In logarithms: the product over many pixels is far below the smallest number.
         log_after = np.log((seen + 1) / (n + 1)).sum(1)
-        gain = log_after - np.log(seen / n).sum(1)
+        gain = np.minimum(log_after - np.log(seen / n).sum(1), LARGEST_GAIN)
         numbers: np.ndarray = -np.expm1(log_after) / np.expm1(gain)
         return numbers
 

@@ -6,8 +6,9 @@ frame, whose SimHash is the cell's number (envs/pictures.py). Smaller than their
 way instead of convolutions, on a picture of 21x21 pixels, whose shades are predicted as
 probabilities of white instead of by 64 classes.
 
-The loss of a batch is `mean over samples and pixels of the cross-entropy + λ·mean over samples and
-bits of min(b², (1 - b)²)`, b being the code without noise.
+The loss of a batch is the mean over samples of `Σ over pixels of the cross-entropy + λ·mean over
+bits of min(b², (1 - b)²)`, b being the code without noise, and λ in proportion to the pixels: with
+theirs, the code of a small dark picture collapses to one.
 
 Actors are given the code of the moment every `code_every` updates, and use it from their next game
 on, so that no cell changes its number within a game.
@@ -32,7 +33,7 @@ from deepcs.curiosity.novelty import Novelty
 from deepcs.envs.pictures import code_shape, coded_picture
 
 NOISE = 0.3  # uniform in ±this, added to the code (Tang et al.)
-PENALTY = 10.0  # λ (Tang et al.)
+PENALTY = 10 / 52**2  # λ for each pixel: theirs was 10, of 52x52 (Tang et al.)
 SAMPLES = 64  # of all actors in one step of Adam, about
 NOISE_KEY, WEIGHTS_KEY = 3, 4  # Philox's second keys; those of the learners are 0 to 2
 
@@ -76,6 +77,7 @@ class CodeLearner:
         assert frames is not None
         steps = min(len(frames), max(1, SAMPLES // batch.all_actors))
         chosen = frames[np.linspace(0, len(frames) - 1, steps).astype(np.int64)]
+        device = self._weights.parameters.device
         pictures = aligned(coded_picture(chosen.reshape(-1, *frames.shape[2:])))
         key = np.array([batch.seed, NOISE_KEY], np.uint64)
         counter = [0, self._updates, batch.index, 0]
@@ -84,7 +86,10 @@ class CodeLearner:
         )
         noise = aligned(draws)
         total = steps * batch.all_actors
-        loss_gradient(self._weights.parameters, pictures, noise, total, self._weights.gradient)
+        weights = self._weights
+        loss_gradient(
+            weights.parameters, pictures.to(device), noise.to(device), total, weights.gradient
+        )
         self._updates += 1
         yield from self._weights.step(self._updates)
         return self.code if self._updates % self._every == 0 else None
@@ -133,13 +138,14 @@ def loss_gradient(
     logits = noisy @ decoder[:, :-1].T + decoder[:, -1]
     white = torch.sigmoid(logits)
     nearest = (code > 0.5).to(code.dtype)
-    d_logits = (white - pictures) / (total * pixels)
+    d_logits = (white - pictures) / total
     d_decoder[:, :-1] = d_logits.T @ noisy
     d_decoder[:, -1] = d_logits.sum(0)
-    d_code = d_logits @ decoder[:, :-1] + (2 * PENALTY / (total * bits)) * (code - nearest)
+    strength = PENALTY * pixels
+    d_code = d_logits @ decoder[:, :-1] + (2 * strength / (total * bits)) * (code - nearest)
     d_sums = d_code * code * (1 - code)
     d_encoder[:, :-1] = d_sums.T @ pictures
     d_encoder[:, -1] = d_sums.sum(0)
-    crossed = binary_cross_entropy_with_logits(logits, pictures, reduction="sum") / pixels
-    penalty = PENALTY * (code - nearest).square().sum() / bits
+    crossed = binary_cross_entropy_with_logits(logits, pictures, reduction="sum")
+    penalty = strength * (code - nearest).square().sum() / bits
     return float(crossed + penalty) / total

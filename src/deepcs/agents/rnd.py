@@ -4,8 +4,9 @@ A fixed random network f and a trained one g see the newest frame; I is the mean
 of what they put out, divided by the running deviation of its discounted sums. As published: pixels
 are normalised by their running mean and deviation and clipped to ±5; the deviation of returns goes
 on through the ends of games. Ours: the networks are smaller (half the filters, one hidden layer
-more in g instead of two), the first rollout takes the place of the random steps that pixels are
-first normalised by, and every sample trains g once.
+more in g instead of two), and the first rollout takes the place of the random steps that pixels are
+first normalised by. A quarter of the samples trains g, as theirs do with as many actors as here,
+but in turn instead of at random.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from deepcs.curiosity.novelty import Novelty
 
 CLIP = 5.0  # standard deviations of a pixel
 BATCH = 256  # samples of all actors in one step of Adam, about
+ONE_IN = 4  # samples that trains g
 TARGET_SEED, PREDICTOR_SEED = 101, 102  # added to the run's
 
 
@@ -54,6 +56,8 @@ class RND(Bonus):
         self._weights = SharedWeights(
             self.name, batch.vectors, batch.index, batch.shards, novelty.rnd_learning_rate
         )
+        self._device = self._weights.parameters.device
+        self._target.to(self._device)
         flat_views(self._predictor, self._weights.parameters, self._weights.gradient)
         self._pixels = np.zeros((2, *batch.frame), np.int64)  # sums of values and of their squares
         self._frames = 0
@@ -82,21 +86,30 @@ class RND(Bonus):
             wanted = self._target(seen)
         for start in range(0, len(flat), chunk):
             part = slice(start, start + chunk)
-            errors[part] = self._learn(seen[part], wanted[part])
+            with torch.no_grad():
+                errors[part] = squared(self._predictor(seen[part]), wanted[part]).cpu().numpy()
+            chosen = self._chosen(range(start // own, min(start + chunk, len(flat)) // own))
+            mine = chosen[:, batch.actors.start : batch.actors.stop].ravel()
+            which = start + torch.from_numpy(np.flatnonzero(mine)).to(self._device)
+            self._learn(seen[which], wanted[which], int(chosen.sum()))
             self._step += 1
             yield from self._weights.step(self._step)
         everyone = yield batch.all(errors.reshape(steps, own))
         return errors.reshape(steps, own) / self._deviation(everyone)
 
-    def _learn(self, seen: Tensor, wanted: Tensor) -> np.ndarray:
-        """Write the gradient of the loss, the mean over all shards' samples; returns each's own."""
+    def _chosen(self, steps: range) -> np.ndarray:
+        """Which samples of all actors train g: bool (steps, all actors)."""
+        numbers = np.arange(len(steps) * self.batch.all_actors) + steps.start + self._step
+        chosen: np.ndarray = (numbers % ONE_IN == 0).reshape(len(steps), -1)
+        return chosen
+
+    def _learn(self, seen: Tensor, wanted: Tensor, total: int) -> None:
+        """Write the gradient of this shard's part of the loss, a mean over `total` samples."""
         self._weights.gradient.zero_()
-        with torch.enable_grad():
-            losses = (self._predictor(seen) - wanted).square().mean(1)
-            total = len(losses) * self.batch.all_actors / len(self.batch.actors)
-            (losses.sum() / total).backward()
-        found: np.ndarray = losses.detach().double().numpy()
-        return found
+        if len(seen):
+            with torch.enable_grad():
+                loss = squared(self._predictor(seen), wanted).sum() / total
+                torch.autograd.backward(loss)
 
     def _normalised(self, frames: np.ndarray) -> Tensor:
         """float32 (B, 1, height, width)."""
@@ -105,7 +118,7 @@ class RND(Bonus):
         deviation = np.sqrt(np.maximum(variance, 1.0))  # of pixels that never change: one shade
         shift, scale = (torch.from_numpy(x.astype(np.float32)) for x in (mean, 1 / deviation))
         seen = (torch.from_numpy(frames).float() - shift) * scale
-        return seen.clamp_(-CLIP, CLIP)[:, None]
+        return seen.clamp_(-CLIP, CLIP)[:, None].to(self._device)
 
     def _deviation(self, everyone: np.ndarray) -> float:
         """Of all returns so far, after those of the rollout, (T, all actors)."""
@@ -129,6 +142,11 @@ class RND(Bonus):
         self._returns = np.array(state["returns"])
         self._moments = np.array(state["moments"])
         self._frames, self._step = map(int, state["numbers"])
+
+
+def squared(given: Tensor, wanted: Tensor) -> Tensor:
+    """The mean squared difference of each sample: (B,)."""
+    return (given - wanted).square().mean(1)
 
 
 def pixel_sums(frames: np.ndarray) -> np.ndarray:
@@ -168,5 +186,6 @@ def make_network(
     for layer in layers:
         if isinstance(layer, (nn.Conv2d, nn.Linear)):
             nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
+            assert layer.bias is not None
             nn.init.zeros_(layer.bias)
     return nn.Sequential(*layers)

@@ -122,7 +122,7 @@ CLAIMS = (
     ),
     Claim(
         "7b",
-        "The same in Seaquest.",
+        "The grid as input, without intrinsic reward, scores less than DeepCS in Seaquest.",
         f"Results; {CONTROLS}, right",
         *(SEAQUEST, "no-intrinsic", "deepcs", "lower"),
     ),
@@ -140,13 +140,13 @@ CLAIMS = (
     ),
     Claim(
         "8c",
-        "And still more than A2C.",
+        "Without the grid, DeepCS still scores more than A2C in Montezuma's Revenge.",
         f"caption of {CONTROLS}",
         *(MONTEZUMA, "no-grid", "plain", "higher"),
     ),
     Claim(
         "8d",
-        "In Seaquest too, DeepCS without the grid scores more than A2C.",
+        "Without the grid, DeepCS scores more than A2C in Seaquest too.",
         "Results, on removing the grid",
         *(SEAQUEST, "no-grid", "plain", "higher"),
     ),
@@ -164,20 +164,20 @@ CLAIMS = (
     ),
     Claim(
         "10",
-        "A grid that is reset at every lost life earns nothing there either.",
+        "A grid that is reset at every lost life earns nothing in Montezuma's Revenge.",
         RESETS,
         *(MONTEZUMA, "life-reset", "deepcs", "nothing"),
     ),
     Claim(
         "11a",
-        "DeepCS on ACKTR ends with the score of DeepCS on A2C.",
+        "In Montezuma, DeepCS on ACKTR ends with the score of DeepCS on A2C.",
         ACKTR,
         *(MONTEZUMA, "deepcs", "deepcs", "alike"),
         agents=("acktr", "a2c"),
     ),
     Claim(
         "11b",
-        "They differ at the very beginning of training, where all of our budget lies.",
+        "The two differ at the very beginning of training, where all of our budget lies.",
         f"caption of {ACKTR}",
         *(MONTEZUMA, "deepcs", "deepcs", "differs"),
         agents=("acktr", "a2c"),
@@ -190,7 +190,7 @@ CLAIMS = (
     ),
     Claim(
         "12b",
-        "The same in Seaquest, which the figure shows and the text does not mention.",
+        "DeepCS collects more intrinsic reward in Seaquest (a figure; the text is silent).",
         f"{CURVES}, bottom right",
         *(SEAQUEST, "deepcs", "plain", "higher", "intrinsic"),
     ),

@@ -15,11 +15,11 @@ import numpy as np
 from deepcs.analysis.claims import CLAIMS, PAPER_STEPS, Claim, Measure
 from deepcs.analysis.groups import Group, Results, RunResult
 from deepcs.analysis.intervals import Interval, median_interval
-from deepcs.analysis.rank_tests import rank_test, smallest_p
+from deepcs.analysis.rank_tests import MOST_EXACT, rank_test, smallest_p
 from deepcs.analysis.room_figures import WAYS
 from deepcs.analysis.scores import final_score
 from deepcs.analysis.statistics import holm
-from deepcs.analysis.style import agent_name, short, spaced
+from deepcs.analysis.style import agent_name, short
 from deepcs.analysis.tables import Cell, Column, Table, number_text, probability_text, words
 from deepcs.runs.milestones import EXIT
 
@@ -206,24 +206,24 @@ def ledger_table(results: Results, *, whole: bool = False) -> Iterator[Table]:
     """
     everything = ledger(results)
     told = [entry for entry in everything if len(entry.x)]
-    if not told:
+    if not told and not whole:
         return
     entries = everything if whole else told
     missing = [entry.claim.number for entry in everything if entry not in entries]
     tests = sum(not np.isnan(entry.p) for entry in entries)
     columns = (
-        *map(words, ("no.", "claim", "in the paper", "world", "measure", "learner")),
-        *(Column("our steps", short), Column("its steps", short)),
-        *map(words, ("n", "its n", "ours", "theirs")),
+        *map(words, ("no.", "verdict", "claim", "learner", "measure", "ours", "theirs")),
         *(Column("effect"), Column("p, Holm", probability_text)),
-        *(Column("least p", probability_text), words("verdict")),
+        *(Column("least p", probability_text), words("n"), Column("our steps", short)),
+        *(words("its n"), Column("its steps", short), words("in the paper")),
     )
     note = (
-        "n: our runs of either side. ours, theirs: medians over runs and, in brackets, the "
-        "interval that holds the true median; its coverage depends on n alone: 75 % for three "
-        "runs, 94 % for five, 95 % or more from six on. effect: probability that a run of ours is "
-        "higher than one of theirs, ties half. p, Holm: exact rank tests, corrected over the "
-        "claims of one number and learner. least p: what so many runs allow at best, corrected.\n"
+        "n: our runs of either side; its n, its steps: the paper's. ours, theirs: medians over "
+        "runs and, in brackets, the interval that holds the true median; its coverage depends on "
+        "n alone: 75 % for three runs, 94 % for five, 95 % or more from six on. effect: "
+        "probability that a run of ours is higher than one of theirs, ties half. p, Holm: rank "
+        f"tests, exact up to {MOST_EXACT} runs, corrected over the claims of one number and "
+        "learner. least p: what so many runs allow at best, corrected.\n"
         f"Verdicts by the rule in docs/claims.md. {tests} tests were made; were none of the "
         f"claims true, about {tests * ALPHA:.1f} would still have p < 0.05 before the correction."
     )
@@ -240,18 +240,12 @@ def _rows(entries: Sequence[Entry]) -> list[list[Cell]]:
         ran = claim.paper_runs is not None
         rows.append(
             [
-                *(claim.number, claim.sentence, claim.where, spaced(claim.world), claim.measure),
-                _learner(entry) or None,
+                *(claim.number, verdict, claim.sentence, _learner(entry) or None, claim.measure),
+                *(_middle(entry.x, claim), _middle(entry.y, claim)),
+                *(entry.effect, entry.corrected, entry.least, _sizes(entry)),
                 None if entry.ours is None else entry.ours.config.steps,
-                PAPER_STEPS if ran else None,
-                _sizes(entry),
-                str(claim.paper_runs) if ran else None,
-                _middle(entry.x, claim),
-                _middle(entry.y, claim),
-                entry.effect,
-                entry.corrected,
-                entry.least,
-                verdict,
+                *((str(claim.paper_runs), PAPER_STEPS) if ran else (None, None)),
+                claim.where,
             ]
         )
     return rows

@@ -24,7 +24,7 @@ class Claims:
     """Hold the paper's claims against the runs of a study: a row and a verdict each."""
 
     study: StudyName
-    """demo, laptop, claims, paper, or the path of a .toml file"""
+    """demo, laptop, claims, novelty, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
 

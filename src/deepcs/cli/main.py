@@ -49,7 +49,7 @@ deepcs study status STUDY  where its runs stand, also while another process runs
 deepcs study report STUDY  its figures, tables and statistics, as one page
 deepcs study claims STUDY  the paper's claims, and what its runs say to each
 
-STUDY is demo, laptop, claims or paper, which come with deepcs, or the path of a .toml file.
+STUDY is demo, laptop, claims, novelty or paper, which come with deepcs, or the path of a file.
 deepcs study COMMAND --help says more."""
 
 

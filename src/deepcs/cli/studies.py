@@ -58,7 +58,7 @@ class Run:
     """
 
     study: StudyName
-    """demo, laptop, claims, paper, or the path of a .toml file"""
+    """demo, laptop, claims, novelty, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
     engine: Literal["local", "ray"] = "local"
@@ -221,7 +221,7 @@ class Status:
     """Where the runs of a study stand, also while another process runs it."""
 
     study: StudyName
-    """demo, laptop, claims, paper, or the path of a .toml file"""
+    """demo, laptop, claims, novelty, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
 

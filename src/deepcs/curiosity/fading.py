@@ -59,7 +59,7 @@ class Fading:
         return ((place, self._left(last)) for place, (last, _) in self._visits.items())
 
     def _left(self, last: int) -> float:
-        return 2.0 ** ((last - self.step) / self.half_life)
+        return math.exp2((last - self.step) / self.half_life)
 
     def to_json(self) -> dict[str, Any]:
         """Without the places, which the caller writes in the order of `places`."""

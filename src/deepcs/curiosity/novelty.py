@@ -41,7 +41,7 @@ class Novelty:
     combine: Combine | None = None
     """across (alone), product or sum with what this life pays; None: the treatment's"""
     half_life: float | None = None
-    """fading: steps of an actor after which a visit counts half; None: 500 (ours)"""
+    """fading: steps of an actor after which a visit counts half; None: 100 (ours)"""
     width: int | None = None
     """pixels: of the small picture; None: chosen from random play, as in Go-Explore"""
     height: int | None = None
@@ -91,8 +91,8 @@ class Novelty:
             if isinstance(given, bool) or not isinstance(given, (int, float)):
                 raise ValueError(f"Got novelty.{name} {given!r}; give a number.")
             if not (0 < given < math.inf) or (name == "rnd_gamma" and given >= 1):
-                allowed = "above 0 and below 1" if name == "rnd_gamma" else "above 0"
-                raise ValueError(f"Got novelty.{name} {given!r}; give a finite number {allowed}.")
+                limits = "above 0 and below 1" if name == "rnd_gamma" else "above 0"
+                raise ValueError(f"Got novelty.{name} {given!r}; give a finite number {limits}.")
 
     @property
     def counts_places(self) -> bool:
@@ -162,7 +162,7 @@ class Novelty:
 
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "fading": {"half_life": 500.0},
+    "fading": {"half_life": 100.0},
     "pixels": {"width": None, "height": None, "levels": None},
     "combined": {"life_weight": 1.0, "across_weight": 1.0},
     "pseudo-counts": {"density_side": 42, "density_levels": 8},

@@ -21,7 +21,7 @@ from deepcs.envs.layout import ChannelsFirst
 from deepcs.envs.mazes import MAZES, Maze
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.protocol import protocol as find_protocol
-from deepcs.envs.roms import atari_game
+from deepcs.envs.roms import atari_game, check_known
 from deepcs.envs.seats import Env, Spaces, spaces_of_env
 from deepcs.envs.wrapper import CuriosityWrapper
 from deepcs.system import limits
@@ -57,6 +57,9 @@ def make_actor(world: str | Game, *, render_mode: str | None = None, **settings:
     game = world if isinstance(world, Game) else atari_game(name)
     if game is not None:
         _check_settings(name, settings)
+        by_position = settings.get("place", "position") == "position"
+        if not game.is_located and by_position and settings.get("grid") != "none":
+            check_known(name)
         return AtariActor(game, render_mode=render_mode, **settings)
     if ":" in name:
         return _make_own(name, render_mode, settings)

@@ -59,7 +59,7 @@ class CuriousParts:
         envs: Any,
         count: int,
         spaces: tuple[gymnasium.Space[Any], gymnasium.Space[Any]],
-        locate: Locate,
+        locate: Locate | None,
         settings: dict[str, Any],
     ) -> None:
         """`spaces`: of one actor's observations and actions. `settings`: of CuriosityWrapper."""

@@ -179,7 +179,7 @@ def choose_cells(frames: Sequence[np.ndarray], settings: PlaceSettings) -> Pixel
 
 def _alike(width: int, height: int, frame: np.ndarray) -> bool:
     """Whether a small picture is not drawn out to more than double on one side."""
-    stretch = (width * frame.shape[0]) / (height * frame.shape[1])
+    stretch: float = (width * frame.shape[0]) / (height * frame.shape[1])
     return 0.5 <= stretch <= 2
 
 

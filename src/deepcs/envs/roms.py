@@ -63,5 +63,6 @@ def check_known(name: str) -> None:
     if game is not None and not game.is_located:
         raise ValueError(
             f"Got {name!r}, which is a game of ale-py's but not known to deepcs; `deepcs "
-            f"find-position {game.name}` helps to add it, by register_game or as module:NAME."
+            f"find-position {game.name}` helps to add it, by register_game or as module:NAME; or "
+            "go by what its screen looks like, with place='pixels'."
         )

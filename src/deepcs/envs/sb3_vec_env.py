@@ -177,7 +177,7 @@ class VecCuriosity(VecEnvWrapper):
     observation and info; `env.envs` is the VecEnv and `env.index` the actor's number.
     """
 
-    def __init__(self, venv: VecEnv, *, locate: Locate, **settings: Any) -> None:
+    def __init__(self, venv: VecEnv, *, locate: Locate | None = None, **settings: Any) -> None:
         """`locate`: where an actor stands. `settings`: the others of CuriosityWrapper."""
         spaces = venv.observation_space, venv.action_space
         self._parts = CuriousParts(venv, venv.num_envs, spaces, locate, settings)

@@ -12,8 +12,9 @@ from deepcs.curiosity.explorer import Explorer
 from deepcs.envs.locating import Locate
 from deepcs.envs.parts import CuriousParts, Info, final_infos, split_infos
 
-OF_THE_STEP = ("intrinsic", "game_reward", "life_lost")  # in infos, also where a game ended
-TOLD = (*OF_THE_STEP, "position", "room", "tiles", "rooms", "rooms_visited")
+_NOTHING = object()
+# In infos, also where a game ended:
+OF_THE_STEP = ("intrinsic", "game_reward", "life_lost", "cell", "frame")
 
 
 class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
@@ -22,7 +23,7 @@ class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
     It is for vector environments that cannot be wrapped actor by actor; where they can, wrap each
     with CuriosityWrapper, whose `locate` then sees the actor itself. Here `locate(env, observation,
     info)` is given the actor's observation and info; `env.envs` is the vector environment and
-    `env.index` the actor's number. A known game's positions are not read here: pass locate.
+    `env.index` the actor's number. The RAM of a known game is not read here: pass locate, or place.
 
     Any autoreset mode will do. Where a game ends and the next begins in the same step, infos hold
     `intrinsic`, `game_reward` and `life_lost` of the step, `tiles`, `rooms`, `room` and `position`
@@ -37,7 +38,9 @@ class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
     ((2, 1, 84, 84), [1, 1])
     """
 
-    def __init__(self, envs: VectorEnv[Any, Any, Any], *, locate: Locate, **settings: Any) -> None:
+    def __init__(
+        self, envs: VectorEnv[Any, Any, Any], *, locate: Locate | None = None, **settings: Any
+    ) -> None:
         """`locate`: where an actor stands. `settings`: the others of CuriosityWrapper."""
         super().__init__(envs)
         spaces = envs.single_observation_space, envs.single_action_space
@@ -58,11 +61,11 @@ class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         mask = (options or {}).get("reset_mask")
         begins = np.ones(self.num_envs, np.bool_) if mask is None else np.array(mask)
         observations, infos = self.env.reset(seed=seed, options=options)
-        seen, told = self._parts.split(observations), split_infos(infos, self.num_envs)
-        for index, info in enumerate(told):
+        seen, told = self._parts.split(observations), [*split_infos(infos, self.num_envs)]
+        for index, bare in enumerate(told):
             if begins[index]:
-                self._shown[index], info = self._parts.begin(index, seen[index], info)
-                infos = self._tell(infos, info, index)
+                self._shown[index], info = self._parts.begin(index, seen[index], bare)
+                infos = self._add_info(infos, _added(info, bare), index)
         self._ended[begins] = False
         return self._parts.join(self._shown), infos
 
@@ -74,9 +77,9 @@ class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         same_step = self._mode is AutoresetMode.SAME_STEP
         last = final_infos(infos, ended) if same_step else {}
         infos = {name: each for name, each in infos.items() if not _is_final(name)}
-        seen, told = self._parts.split(observations), split_infos(infos, self.num_envs)
-        for index, info in enumerate(told):
-            here = seen[index], info
+        seen, told = self._parts.split(observations), [*split_infos(infos, self.num_envs)]
+        for index, bare in enumerate(told):
+            here = seen[index], bare
             if self._ended[index] and not same_step:  # the step that only begins a game
                 self._shown[index], info = self._parts.begin(index, *here)
             else:
@@ -88,14 +91,15 @@ class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
                     final = {"final_obs": self._shown[index], "final_info": info}
                     infos = self._add_info(infos, final, index)
                     self._shown[index], begun = self._parts.begin(index, *here)
-                    info = {**begun, **{name: info[name] for name in OF_THE_STEP}}
-            infos = self._tell(infos, info, index)
+                    info = {**begun, **{n: info[n] for n in OF_THE_STEP if n in info}}
+            infos = self._add_info(infos, _added(info, bare), index)
         self._ended = ended
         return self._parts.join(self._shown), paid, terminated, truncated, infos
 
-    def _tell(self, infos: Info, info: Info, index: int) -> Info:
-        """Add what curiosity says of an actor."""
-        return self._add_info(infos, {name: info[name] for name in TOLD if name in info}, index)
+
+def _added(info: Info, bare: Info) -> Info:
+    """What curiosity has put into an actor's info."""
+    return {name: each for name, each in info.items() if each is not bare.get(name, _NOTHING)}
 
 
 def _is_final(name: str) -> bool:

@@ -65,8 +65,7 @@ def with_cells(novelty: Novelty, world: str, seed: int, settings: dict[str, Any]
     """
     if novelty.place != "pixels" or None not in (novelty.width, novelty.height, novelty.levels):
         return novelty
-    plain = {**settings, "place": "position", "frames": True}
-    frames = random_frames(world, RANDOM_STEPS, seed, **plain)
+    frames = random_frames(world, RANDOM_STEPS, seed, **settings)
     return dataclasses.replace(novelty, **vars(choose_cells(frames, novelty)))
 
 

@@ -59,7 +59,8 @@ def with_settings(config: RunConfig, values: dict[str, Any]) -> RunConfig:
             raise ValueError(f"got {name} = {shown(value)}; give a smaller number.") from error
         outer, _, inner = name.partition(".")
         if outer == "novelty":
-            changed = {"novelty": dataclasses.replace(config.novelty, **{inner: fitting})}
+            choice: dict[str, Any] = {inner: fitting}
+            changed = {"novelty": dataclasses.replace(config.novelty, **choice)}
             config = dataclasses.replace(config, **changed)
         elif inner:
             learner = dataclasses.replace(learner, **{inner: fitting})
