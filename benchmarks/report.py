@@ -36,6 +36,7 @@ seeds = {runs}
 steps = "160M"
 """
 PATH = (1, 2, 6, 7, 13, 12, 5, 11, 4, 10, 3, 9, 18, 19, 14)  # rooms, as a game may visit them
+NOTHING_YET = {"score": "", "intrinsic": ""}  # no game is over
 ROOMS, ROWS, COLUMNS = 6, 4, 5  # tiles that are entered in every interval
 REPORT = """
 import resource, sys
@@ -87,13 +88,10 @@ def write_run(settings: Settings, path: Path, run: StudyRun, rng: np.random.Gene
     with (path / "curve.csv").open("w") as file:
         file.write(",".join(curve_columns("a2c")) + "\n")
         for i in range(settings.rows):
-            known = f"{score[i]},{intrinsic[i]}" if i > 2 else ","
-            losses = "1.3862895524501802,0.3150989886780735,0.17404825820645783,0.3699177237496468"
-            shares = "0.7735524314678421,5.285073712002486e-09"
-            rate, seconds = 7e-4 * (1 - progress[i]), steps[i] / 612.3
-            file.write(
-                f"{steps[i]},{known},12.5,{losses},{shares},{rate},{8 * i},612.3,{seconds:.2f}\n"
-            )
+            row: dict[str, object] = dict.fromkeys(curve_columns("a2c"), 0.3150989886780735)
+            row |= {"step": steps[i], "games": 8 * i, "seconds": f"{steps[i] / 612.3:.2f}"}
+            row |= {"score": score[i], "intrinsic": intrinsic[i]} if i > 2 else NOTHING_YET
+            file.write(",".join(map(str, row.values())) + "\n")
     left = rng.geometric(0.3 if learns else 0.99, settings.games) - 1
     rooms = 1 + np.minimum(left, len(PATH) - 1)
     orders = [";".join(map(str, PATH[:length])) for length in range(len(PATH) + 1)]

@@ -102,7 +102,7 @@ def taxi(grid=True, lifetime="game", render_mode=None):
 
 def multi_room(grid=True, lifetime="game", render_mode=None):
     """Four rooms in a row behind closed doors, others in each game."""
-    return mini_grid("MiniGrid-MultiRoom-N4-S5-v0", grid, lifetime, render_mode)
+    return mini_grid("MiniGrid-MultiRoom-N4-S5-v1", grid, lifetime, render_mode)
 
 
 def key_corridor(grid=True, lifetime="game", render_mode=None):

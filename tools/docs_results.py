@@ -54,7 +54,6 @@ FILES = ("config.json", "curve.csv", "games.csv")  # of a run: no weights, no ma
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
 LARGEST = 15_000_000  # bytes of all logs
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-SCORES = ("world", "group", "n", "steps", "median", "its interval", "covers", "min, max")
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ class Pages:
     def _scores(self, results: Results, worlds: Sequence[str]) -> str:
         groups = tuple(group for group in results.groups if group.world in worlds)
         mine = Results(results.study, results.folder, groups, ())
-        return _markdown(scores_table(mine).only(*SCORES))
+        return _markdown(scores_table(mine))
 
     def _novelty(self) -> str:
         """Kinds of novelty in the mazes."""
@@ -261,24 +260,23 @@ def changes(pages: Pages) -> Iterator[Path]:
         yield digests
 
 
-def main(settings: Settings) -> None:
+def main(settings: Settings, root: Path = ROOT) -> None:
+    data, folder = root / "docs" / "data", root / "docs" / "images" / "results"
     for run in settings.add:
-        add(run, ROOT / "docs" / "data" / "claims")
+        add(run, data / "claims")
     if settings.novelty is not None:
         finished = sorted(settings.novelty.glob("runs/*/saved"))
-        write_successes(ROOT / "docs" / "data" / NOVELTY, _successes(finished))
-    check_size(ROOT / "docs" / "data")
-    pages = Pages()
+        write_successes(data / NOVELTY, _successes(finished))
+    check_size(data)
+    pages = Pages(root)
     for path, text in pages.texts().items():
         path.write_text(text)
-    folder = ROOT / "docs" / "images" / "results"
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.png"):
         old.unlink()
     for name, drawing in pages.figures.items():
-        for path in save_figure(drawing.figure, folder, name):
-            if path.suffix == ".svg":
-                path.unlink()
+        _, svg = save_figure(drawing.figure, folder, name)
+        svg.unlink()
     (folder / "figures.json").write_text(pages.digests())
     print(f"Made {len(pages.blocks)} blocks and {len(pages.figures)} figures.")
 

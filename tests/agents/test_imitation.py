@@ -27,16 +27,17 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.load import load_run
 from deepcs.runs.train import train
 
-PPO = PPOSettings(n_steps=80, minibatch=160, imitation=2, imitation_samples=640)
+# Rollouts as long as the longest game: each ends some.
+PPO = PPOSettings(n_steps=160, epochs=1, minibatch=640, imitation=2, imitation_samples=640)
 HALLWAY = RunConfig(
     "KeyHallway",
     actors=8,
     shards=4,
     agent="ppo",
     learner=PPO,
-    steps=3_200,
-    log_every=640,
-    checkpoint_every=640,
+    steps=3_840,
+    log_every=1_280,
+    checkpoint_every=1_280,
 )
 
 
@@ -172,7 +173,7 @@ def test_it_makes_what_was_better_than_expected_likelier_and_nothing_else() -> N
 def bits(config: RunConfig, workers: int) -> tuple[Any, ...]:
     replicas = Replicas(config.resolved().fitted().training(), workers)
     replicas.initialise()
-    outcomes = [replicas.update(Moment(k, 1e-2, logged=k == 4)) for k in range(5)]
+    outcomes = [replicas.update(Moment(k, 1e-2, logged=k == 1)) for k in range(2)]
     result = (
         {name: array.tobytes() for name, array in replicas.weights().items()},
         {name: array.tobytes() for name, array in replicas.vectors().items()},
@@ -187,7 +188,7 @@ def bits(config: RunConfig, workers: int) -> tuple[Any, ...]:
 MIXED = {
     "ppo": replace(HALLWAY, learner=replace(PPO, values="one")),
     "a2c": replace(
-        HALLWAY, agent="a2c", learner=A2CSettings(n_steps=80, imitation=2, imitation_samples=640)
+        HALLWAY, agent="a2c", learner=A2CSettings(n_steps=160, imitation=2, imitation_samples=640)
     ),
 }
 

@@ -50,8 +50,11 @@ def write_run(
     RunFolder(path).write_config(config, [Segment(0, config.steps)])
     curve = [",".join(curve_columns("a2c"))]
     for row, score in enumerate(scores, 1):
-        known = f"{score},{2 * score}" if np.isfinite(score) else ","
-        curve.append(f"{row * config.steps // ROWS},{known},1,1,1,1,1,1,1,1,{row},100,{36 * row}")
+        known = np.isfinite(score)
+        cells: dict[str, object] = dict.fromkeys(curve_columns("a2c"), 1)
+        cells |= {"step": row * config.steps // ROWS, "games": row, "seconds": 36 * row}
+        cells |= {"score": score if known else "", "intrinsic": 2 * score if known else ""}
+        curve.append(",".join(map(str, cells.values())))
     (path / "curve.csv").write_text("\n".join(curve) + "\n")
     games = [f"{i},0,0.0,1.0,2,100,{order}" for i, order in enumerate(orders)]
     (path / "games.csv").write_text("\n".join([",".join(GAMES_COLUMNS), *games]) + "\n")

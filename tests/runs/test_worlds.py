@@ -30,6 +30,7 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import evaluate
 from deepcs.runs.train import train
 from deepcs.runs.trained import TrainedAgent, load_agent
+from deepcs.studies.study import load_study
 from deepcs.studio.players import AgentPlayer
 
 HERE = __name__
@@ -187,3 +188,10 @@ def test_it_is_watched(world: str, runs: Path) -> None:
     assert player.step(frozenset())
     assert json.loads(json.dumps(player.numbers()))["step"] == 1
     assert player.pictures(1)[0]
+
+
+def test_the_study_of_some_of_them_can_be_read() -> None:
+    runs = load_study(EXAMPLES / "gymnasium_worlds.toml").runs
+    assert len(runs) == 30
+    worlds = {run.config.world.partition(":")[2] for run in runs}
+    assert worlds == {"mountain_car", "multi_room", "cart_pole"}

@@ -108,7 +108,7 @@ class Choices:
     """Several choices at once, independent of each other, by logits (B, Σn)."""
 
     def __init__(self, logits: Tensor, sizes: tuple[int, ...]) -> None:
-        self._parts = [Categorical(part) for part in torch.split(logits, sizes, 1)]
+        self._parts = [Categorical(part) for part in torch.split(logits, list(sizes), 1)]
         self.entropy = torch.cat([part.entropy for part in self._parts], 1).sum(1, keepdim=True)
 
     def log_policy(self, actions: Tensor) -> Tensor:
@@ -194,11 +194,11 @@ class ChoicesPolicy:
         return functools.partial(Choices, sizes=self.sizes)
 
     def sample(self, outputs: Tensor, uniforms: NDArray[np.float64]) -> np.ndarray:
-        parts = zip(torch.split(outputs, self.sizes, 1), uniforms.T, strict=True)
+        parts = zip(torch.split(outputs, list(self.sizes), 1), uniforms.T, strict=True)
         return np.stack([sample(logits, numbers) for logits, numbers in parts], 1)
 
     def greedy(self, outputs: Tensor) -> np.ndarray:
-        return np.stack([greedy(logits) for logits in torch.split(outputs, self.sizes, 1)], 1)
+        return np.stack([greedy(logits) for logits in torch.split(outputs, list(self.sizes), 1)], 1)
 
     def sent(self, actions: np.ndarray) -> np.ndarray:
         whole = actions.reshape(len(actions), *self.space.shape) + getattr(self.space, "start", 0)
@@ -267,9 +267,10 @@ def policy_for(space: gymnasium.Space[Any]) -> Policy:
         return ChoicesPolicy(space, tuple(map(int, space.nvec.flat)))
     if isinstance(space, gymnasium.spaces.MultiBinary):
         return ChoicesPolicy(space, (2,) * math.prod(space.shape))
-    is_box = isinstance(space, gymnasium.spaces.Box)
-    if is_box and np.dtype(space.dtype).kind == "f" and math.prod(space.shape) > 0:
-        return GaussianPolicy(space)
+    if isinstance(space, gymnasium.spaces.Box):
+        is_float = np.dtype(space.dtype).kind == "f"
+        if is_float and math.prod(space.shape) > 0:
+            return GaussianPolicy(space)
     raise ValueError(
         f"Got actions {space}; training needs Discrete, MultiDiscrete, MultiBinary, or a Box of at "
         "least one float: wrap the environment with gymnasium.wrappers.TransformAction."

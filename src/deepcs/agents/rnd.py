@@ -100,14 +100,16 @@ class RND(Bonus):
     def _chosen(self, steps: range) -> np.ndarray:
         """Which samples of all actors train g: bool (steps, all actors)."""
         numbers = np.arange(len(steps) * self.batch.all_actors) + steps.start + self._step
-        return (numbers % ONE_IN == 0).reshape(len(steps), -1)
+        chosen: np.ndarray = (numbers % ONE_IN == 0).reshape(len(steps), -1)
+        return chosen
 
     def _learn(self, seen: Tensor, wanted: Tensor, total: int) -> None:
         """Write the gradient of this shard's part of the loss, a mean over `total` samples."""
         self._weights.gradient.zero_()
         if len(seen):
             with torch.enable_grad():
-                (squared(self._predictor(seen), wanted).sum() / total).backward()
+                loss = squared(self._predictor(seen), wanted).sum() / total
+                torch.autograd.backward(loss)
 
     def _normalised(self, frames: np.ndarray) -> Tensor:
         """float32 (B, 1, height, width)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import html
 import io
 import math
@@ -107,13 +106,6 @@ class Table:
     """a paragraph a line"""
     strong: frozenset[int] = field(default_factory=frozenset)
     """rows to be set off in HTML"""
-
-    def only(self, *names: str) -> Table:
-        """Some of its columns, in the order given."""
-        places = [[column.name for column in self.columns].index(name) for name in names]
-        columns = tuple(self.columns[place] for place in places)
-        rows = [[row[place] for place in places] for row in self.rows]
-        return dataclasses.replace(self, columns=columns, rows=rows)
 
     def shown(self) -> list[list[str]]:
         """The cells as people read them."""

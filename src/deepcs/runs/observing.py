@@ -44,7 +44,7 @@ def _part(given: Any, space: gymnasium.Space[Any], what: str) -> tuple[np.ndarra
     # Bytes are divided by 255, so that fractions or larger numbers in their place mean something
     # else; floats take the place of floats of any size, and whole numbers do.
     fits = array.dtype == dtype if dtype.kind != "f" else array.dtype.kind in "fiu"
-    if not fits or len(array) == 0 or not (single or array.shape[1:] == shape):
+    if not fits or 0 in array.shape[:1] or not (single or array.shape[1:] == shape):
         raise ValueError(
             f"Got {what} {array.dtype} {array.shape} to act on; this agent takes {dtype} {shape}, "
             f"or a batch of them (N, ...) ({HOW})."

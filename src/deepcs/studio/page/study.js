@@ -97,6 +97,13 @@ function unique(items) {
   return [...new Set(items)];
 }
 
+/** What matters most of a run, in a word or two. */
+function standing(run) {
+  if (run.state === "failed") return "failed";
+  if (run.state === "running" && run.left !== null) return `${duration(run.left)} left`;
+  return run.score === null ? "" : `score ${short(run.score)}`;
+}
+
 function cell(run) {
   const told = [
     `seed ${run.seed}`,
@@ -115,7 +122,7 @@ function cell(run) {
     },
     el("i"),
     el("span", { text: `seed ${run.seed}` }),
-    el("span", { text: run.score === null ? "" : short(run.score) }),
+    el("span", { text: standing(run) }),
   );
   link.firstChild.style.width = `${Math.min(100, (100 * run.step) / Math.max(run.steps, 1))}%`;
   return link;
