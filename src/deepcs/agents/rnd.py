@@ -5,8 +5,7 @@ of what they put out, divided by the running deviation of its discounted sums. A
 are normalised by their running mean and deviation and clipped to ±5; the deviation of returns goes
 on through the ends of games. Ours: the networks are smaller (half the filters, one hidden layer
 more in g instead of two), and the first rollout takes the place of the random steps that pixels are
-first normalised by. A quarter of the samples trains g, as theirs do with as many actors as here,
-but in turn instead of at random.
+first normalised by. A quarter of the samples, drawn anew each time, trains g, as in theirs.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.random import Generator as Draws
+from numpy.random import Philox
 from torch import Tensor, nn
 
 from deepcs.agents.agent import Vector
@@ -27,6 +28,7 @@ from deepcs.curiosity.novelty import Novelty
 CLIP = 5.0  # standard deviations of a pixel
 BATCH = 256  # samples of all actors in one step of Adam, about
 ONE_IN = 4  # samples that trains g
+CHOICE_KEY = 5  # Philox's second key, of which samples they are
 TARGET_SEED, PREDICTOR_SEED = 101, 102  # added to the run's
 
 
@@ -91,7 +93,7 @@ class RND(Bonus):
             chosen = self._chosen(range(start // own, min(start + chunk, len(flat)) // own))
             mine = chosen[:, batch.actors.start : batch.actors.stop].ravel()
             which = start + torch.from_numpy(np.flatnonzero(mine)).to(self._device)
-            self._learn(seen[which], wanted[which], int(chosen.sum()))
+            self._learn(seen[which], wanted[which], max(1, int(chosen.sum())))
             self._step += 1
             yield from self._weights.step(self._step)
         everyone = yield batch.all(errors.reshape(steps, own))
@@ -99,9 +101,9 @@ class RND(Bonus):
 
     def _chosen(self, steps: range) -> np.ndarray:
         """Which samples of all actors train g: bool (steps, all actors)."""
-        numbers = np.arange(len(steps) * self.batch.all_actors) + steps.start + self._step
-        chosen: np.ndarray = (numbers % ONE_IN == 0).reshape(len(steps), -1)
-        return chosen
+        key = np.array([self.batch.seed, CHOICE_KEY], np.uint64)
+        draws = Draws(Philox(key=key, counter=[0, self._step, 0, 0]))
+        return draws.random((len(steps), self.batch.all_actors)) < 1 / ONE_IN
 
     def _learn(self, seen: Tensor, wanted: Tensor, total: int) -> None:
         """Write the gradient of this shard's part of the loss, a mean over `total` samples."""

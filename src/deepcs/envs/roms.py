@@ -25,13 +25,17 @@ def rom_names() -> dict[str, str]:
 
 def rom_named(name: str) -> str | None:
     """The name of ale-py's game, as in Gymnasium, in whatever case and separators; or None."""
-    by_plain = {plain_name(known): known for known in rom_names()}
-    return by_plain.get(plain_name(name)) if is_name(name) else None
+    return _by_plain_name().get(plain_name(name)) if is_name(name) else None
+
+
+@functools.cache
+def _by_plain_name() -> dict[str, str]:
+    return {plain_name(known): known for known in rom_names()}
 
 
 def no_such_rom(name: str) -> str:
     """What is wrong with a name that no game of ale-py's has."""
-    by_plain = {plain_name(known): known for known in rom_names()}
+    by_plain = _by_plain_name()
     return (
         f"Got game {name!r}, which ale-py cannot play alone; "
         f"{the_nearest(plain_name(name), by_plain)}name one of its {len(by_plain)} as Gymnasium "
