@@ -101,6 +101,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 def test_processes_and_interruptions_change_no_bit(learner: dict[str, Any]) -> None:
     training = hallway(actors=4, shards=2, **learner).training()

@@ -193,6 +193,7 @@ MIXED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("agent", MIXED)
 def test_processes_change_no_bit(agent: str) -> None:
     one = bits(MIXED[agent], 1)

@@ -11,7 +11,7 @@ from own_games import HERO
 import deepcs
 from deepcs import Bounds, CuriosityWrapper, Game, Screen
 from deepcs.envs.atari import AtariActor
-from deepcs.envs.make import make_actor, world_name
+from deepcs.envs.make import make_actor
 from deepcs.envs.roms import rom_names
 
 
@@ -65,8 +65,8 @@ def test_what_is_neither_game_nor_factory_is_refused() -> None:
 
 
 def test_a_game_of_ale_py_that_nobody_added_says_how_to_add_it() -> None:
-    with pytest.raises(ValueError, match=r"^Got 'hero', .*`deepcs find-position Hero` helps"):
-        world_name("hero")
+    with pytest.raises(ValueError, match=r"^Got 'Hero', .*`deepcs find-position Hero` helps"):
+        make_actor("hero")
 
 
 def game_of(name: str) -> Game:
