@@ -46,8 +46,9 @@ from deepcs.analysis.success import (
 from deepcs.analysis.tables import Table, to_csv, to_markdown, words
 from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
-from deepcs.runs.config import RunConfig, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, SavedRun
+from deepcs.runs.saved_config import to_json
 
 ROOT = Path(__file__).parents[1]
 FILES = ("config.json", "curve.csv", "games.csv")  # of a run: no weights, no maps

@@ -20,10 +20,11 @@ from deepcs.analysis.style import new_figure, save_figure, styled
 from deepcs.cli.main import main
 from deepcs.curiosity.games import find_game, game_named
 from deepcs.envs.roms import rom_named
-from deepcs.runs.config import RunConfig, from_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
 from deepcs.runs.folder import RunError, RunFolder
 from deepcs.runs.progress import display_for
+from deepcs.runs.saved_config import from_json
 from deepcs.runs.train import train
 from deepcs.studies.at_once import runs_at_once
 from deepcs.studies.experiment import StudyError

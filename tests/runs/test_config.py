@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from deepcs.agents.a2c import A2CSettings
 from deepcs.agents.acktr import ACKTRSettings
-from deepcs.runs.config import RunConfig, from_json, to_json
+from deepcs.runs.config import RunConfig
+from deepcs.runs.saved_config import from_json, to_json
 from deepcs.runs.treatment import TREATMENTS, treatment
 
 

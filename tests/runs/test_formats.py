@@ -12,13 +12,14 @@ import pytest
 
 import deepcs
 from deepcs.agents.a2c import A2CSettings
-from deepcs.runs.config import RunConfig, from_json, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.evaluate import evaluate
 from deepcs.runs.folder import RunFolder, digest_of
 from deepcs.runs.load import load_run, read_curve
 from deepcs.runs.logs import CsvLog
 from deepcs.runs.progress import Silence
+from deepcs.runs.saved_config import from_json, to_json
 from deepcs.runs.train import resume, train
 from deepcs.runs.trained import load_agent
 from deepcs.runs.versions import source_digest

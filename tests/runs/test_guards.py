@@ -91,7 +91,7 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path) -> None:
 
 FULL_DISK = """
 import json, resource, sys
-from deepcs.runs.config import from_json
+from deepcs.runs.saved_config import from_json
 from deepcs.runs.progress import Silence
 from deepcs.runs.train import StoppedError, train
 

@@ -220,7 +220,7 @@ def test_a_run_that_is_trained_without_a_lease_is_not_taken_with_one(tmp_path: P
 
 LEASED = """
 import json, sys
-from deepcs.runs.config import from_json
+from deepcs.runs.saved_config import from_json
 from deepcs.runs.lease import Terms
 from deepcs.runs.train import StoppedError, train
 try:

@@ -13,9 +13,10 @@ from trainee import assert_same_run, train_with_kills
 from deepcs.agents.ppo import PPOSettings
 from deepcs.cli.main import main
 from deepcs.curiosity.novelty import Novelty
-from deepcs.runs.config import RunConfig, from_json, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import evaluate
 from deepcs.runs.load import load_run
+from deepcs.runs.saved_config import from_json, to_json
 from deepcs.runs.train import train
 from deepcs.runs.trained import load_agent
 from deepcs.runs.treatment import TREATMENTS

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from deepcs.agents.table import find_agent
-from deepcs.runs.config import RunConfig, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, identity_of, settings_digest
 from deepcs.runs.precision import choose_precision
 from deepcs.runs.progress import Silence
+from deepcs.runs.saved_config import to_json
 from deepcs.runs.train import resume, train
 from deepcs.system.cpu import bfloat16_instructions
 

@@ -11,9 +11,10 @@ import pytest
 from deepcs.agents.ppo import PPOSettings
 from deepcs.cli.arguments import parse
 from deepcs.cli.runs import Train
-from deepcs.runs.config import RunConfig, from_json, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.presets import PRESETS
+from deepcs.runs.saved_config import from_json, to_json
 from deepcs.runs.train import resume, train
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.study import read_study

@@ -15,13 +15,14 @@ from random import Random
 from typing import Any
 
 from deepcs.runs.checkpoint import MANIFEST, checkpoint_steps
-from deepcs.runs.config import RunConfig, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.logs import TIME_COLUMNS
+from deepcs.runs.saved_config import to_json
 from deepcs.runs.train import train
 
 TRAIN = """
 import json, sys
-from deepcs.runs.config import from_json
+from deepcs.runs.saved_config import from_json
 from deepcs.runs.train import StoppedError, train
 try:
     print(train(from_json(json.loads(sys.argv[1])), sys.argv[2], workers=int(sys.argv[3])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 from deepcs.agents.agent import Agent
 from deepcs.system.importing import is_path, load_object
@@ -43,3 +44,13 @@ def find_agent(name: str) -> type[Agent]:
     if own.name in AGENTS:
         raise ValueError(f"The agent {name!r} is called {own.name!r}, which is taken; rename it.")
     return own
+
+
+def make_settings(agent: str, numbers: dict[str, Any]) -> Any:
+    """An agent's settings, of which some are given by name; raises ValueError for unknown ones."""
+    kind = find_agent(agent).Settings
+    known = [f.name for f in fields(kind)]
+    unknown = sorted(numbers.keys() - set(known))
+    if unknown:
+        raise ValueError(f"Got {agent}.{unknown[0]}; choose from {', '.join(known)}.")
+    return kind(**numbers)

@@ -20,11 +20,12 @@ from deepcs.analysis.scores import final_score
 from deepcs.analysis.statistics import POINTS, align, step_grid
 from deepcs.analysis.style import Look, file_name, look
 from deepcs.curiosity.tiles import Room, Tile
-from deepcs.runs.config import RunConfig, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.load import read_curve, summarise_games
 from deepcs.runs.logs import parse_room, read_visits
+from deepcs.runs.saved_config import to_json
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.study import Study, differences
 

@@ -8,7 +8,8 @@ from typing import Any
 from deepcs.analysis.groups import Results
 from deepcs.analysis.style import look, short, spaced
 from deepcs.analysis.tables import Cell, Table, words
-from deepcs.runs.config import RunConfig, to_json
+from deepcs.runs.config import RunConfig
+from deepcs.runs.saved_config import to_json
 from deepcs.runs.treatment import treatment
 
 LIFETIMES = {

@@ -26,7 +26,8 @@ from deepcs.analysis.style import (
 )
 from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.games import known_game
-from deepcs.runs.config import RunConfig, to_json
+from deepcs.runs.config import RunConfig
+from deepcs.runs.saved_config import to_json
 
 MARKERS = "osD^vP"
 SPREAD = 0.6  # of the room between two values, for the series at one value

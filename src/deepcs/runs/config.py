@@ -12,15 +12,15 @@ import tyro
 from deepcs.agents.networks import plan_network
 from deepcs.agents.replicas import check_memory
 from deepcs.agents.rollout import RewardRules
-from deepcs.agents.table import find_agent
+from deepcs.agents.table import find_agent, make_settings
 from deepcs.agents.training import Training
 from deepcs.curiosity.novelty import Novelty
 from deepcs.curiosity.reward import Weight, check_run_weight, is_apart, kept_apart
-from deepcs.curiosity.tiles import check_whole_tile
 from deepcs.envs.make import check_not_ataris, is_curious, look_at, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.envs.roms import atari_game
+from deepcs.runs.config_checks import check_values
 from deepcs.runs.counts import Count, World
 from deepcs.runs.novel import (
     DEFAULT,
@@ -32,9 +32,9 @@ from deepcs.runs.novel import (
     saved_novelty,
     with_cells,
 )
-from deepcs.runs.precision import ASKED, choose_here
+from deepcs.runs.precision import choose_here
 from deepcs.runs.presets import check_preset, preset
-from deepcs.runs.treatment import OLD_NAMES, Treatment, treatment
+from deepcs.runs.treatment import Treatment, treatment
 from deepcs.system import limits
 from deepcs.system.importing import is_path
 from deepcs.system.limits import check_whole
@@ -42,20 +42,6 @@ from deepcs.system.process import cores
 
 PAPER_STEPS = 160_000_000
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
-ADDED = {"precision": "float32", "preset": None}
-"""Settings that format 2 did not have at first, and what runs without them did."""
-ADDED_TO_LEARNERS = {"imitation": 0, "imitation_samples": None}
-"""The same of the built-in learners' settings."""
-WHOLE = {  # the least and the most that a setting may be
-    "steps": (1, limits.STEPS),
-    "actors": (1, limits.ACTORS),
-    "threads": (1, limits.THREADS),
-    "log_every": (1, limits.STEPS),
-    "milestone_every": (1, limits.STEPS),
-    "shards": (0, limits.SHARDS),
-    "checkpoint_every": (0, limits.STEPS),
-    "seed": (0, limits.SEED),
-}
 
 
 @dataclass(frozen=True)
@@ -228,24 +214,7 @@ class RunConfig:
 
     def check(self) -> None:
         """Raise ValueError for what can be refused without running code of the user's own."""
-        for name, (least, most) in WHOLE.items():
-            check_whole(f"{name} {{}}", getattr(self, name), least, most)
-        for name in ("compass", "graded"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"Got {name} {getattr(self, name)!r}; give true or false.")
-        for name in ("world", "treatment", "protocol", "agent", "network", "device"):
-            if not isinstance(getattr(self, name), str):
-                raise ValueError(f"Got {name} {getattr(self, name)!r}; give a text.")
-        if self.weight is not None and not is_apart(self.weight):
-            check_run_weight(self.weight)
-        if self.precision not in ASKED:
-            raise ValueError(f"Got precision {self.precision!r}; choose {', '.join(ASKED)}.")
-        if self.grid not in ("plane", "stacked"):
-            raise ValueError(f"Got grid {self.grid!r}; choose plane or stacked.")
-        if self.max_frames is not None:
-            check_whole("max_frames {}", self.max_frames, 1, limits.FRAMES, ", or none")
-        if self.tile is not None:
-            check_whole_tile(self.tile)
+        check_values(self)
         protocol(self.protocol)
         world = world_name(self.world)
         self._check_novelty(world)
@@ -384,46 +353,3 @@ def maze_weight(world: str) -> Weight | None:
 def has_two_values(learner: Any) -> bool:
     """Whether these settings of an agent ask for a value of R and one of I."""
     return getattr(learner, "values", "one") == "two"
-
-
-def to_json(config: RunConfig) -> dict[str, Any]:
-    """The settings as JSON values; novelty only if it says more than the treatment's name, and of
-    the learner's what is not as in runs from before it had it.
-    """
-    saved = dataclasses.asdict(config)
-    if isinstance(saved["learner"], dict):
-        saved["learner"] = {
-            name: value
-            for name, value in saved["learner"].items()
-            if name not in ADDED_TO_LEARNERS or ADDED_TO_LEARNERS[name] != value
-        }
-    if config.novelty == DEFAULT:
-        del saved["novelty"]
-    return saved
-
-
-def from_json(saved: dict[str, Any]) -> RunConfig:
-    """The settings that `to_json` wrote, or those of deepcs 0.1 (format 1)."""
-    saved = dict(saved)
-    if "learner" not in saved:
-        numbers = dict(saved[saved["agent"]]) if saved["agent"] in saved else {}
-        if "steps" in numbers:
-            numbers["n_steps"] = numbers.pop("steps")
-        saved = {key: value for key, value in saved.items() if key not in ("a2c", "acktr")}
-        saved |= {"learner": numbers, "network": "fast"}
-        saved["treatment"] = OLD_NAMES.get(saved["treatment"], saved["treatment"])
-    if saved["learner"] is not None and not is_path(saved["agent"]):
-        saved["learner"] = make_settings(saved["agent"], saved["learner"])
-    if "novelty" in saved:
-        saved["novelty"] = Novelty(**saved["novelty"])
-    return RunConfig(**saved)
-
-
-def make_settings(agent: str, numbers: dict[str, Any]) -> Any:
-    """An agent's settings, of which some are given by name; raises ValueError for unknown ones."""
-    kind = find_agent(agent).Settings
-    known = [f.name for f in dataclasses.fields(kind)]
-    unknown = sorted(numbers.keys() - set(known))
-    if unknown:
-        raise ValueError(f"Got {agent}.{unknown[0]}; choose from {', '.join(known)}.")
-    return kind(**numbers)

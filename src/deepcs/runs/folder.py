@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from deepcs.runs.checkpoint import Checkpoint
-from deepcs.runs.config import ADDED, RunConfig, from_json, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import LockLostError, RunError
 from deepcs.runs.lease import Lease, Terms, is_leased
+from deepcs.runs.saved_config import ADDED, from_json, to_json
 from deepcs.runs.trust import is_signed, sign
 from deepcs.runs.versions import FORMAT, READABLE, versions
 from deepcs.system.files import delete_folder, holds_only, refuse_links, write_whole

@@ -20,7 +20,7 @@ from deepcs.runs.checkpoint import (
     newest_checkpoint,
     prune_checkpoints,
 )
-from deepcs.runs.config import ADDED, RunConfig, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import LockLostError, RunError
 from deepcs.runs.folder import RunFolder, SavedRun, Segment, check_settings, settings_digest
 from deepcs.runs.lease import Lease, LeaseLostError, Terms
@@ -28,6 +28,7 @@ from deepcs.runs.logs import curve_columns
 from deepcs.runs.loop import KEPT, Logs, Run, Stop
 from deepcs.runs.precision import choose_here
 from deepcs.runs.progress import Display, Silence, Status
+from deepcs.runs.saved_config import ADDED, to_json
 from deepcs.runs.trust import check_code, code_of
 from deepcs.runs.versions import FORMAT, versions
 from deepcs.system import limits

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from deepcs.runs.checkpoint import checkpoint_steps, is_whole
-from deepcs.runs.config import from_json, to_json
 from deepcs.runs.folder import RunFolder, open_lock
+from deepcs.runs.saved_config import from_json, to_json
 from deepcs.studies.experiment import StudyError, StudyRun
 from deepcs.studies.study import Study, differences
 from deepcs.system.files import write_whole

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deepcs.runs.checkpoint import CheckpointError
-from deepcs.runs.config import RunConfig, from_json, to_json
+from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.lease import LEASE_SECONDS, LeaseHeldError, Terms
+from deepcs.runs.saved_config import from_json, to_json
 from deepcs.runs.train import StoppedError, train
 from deepcs.system.files import UnsafePathError
 

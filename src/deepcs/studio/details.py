@@ -10,11 +10,11 @@ import numpy as np
 
 from deepcs.curiosity.games import known_game
 from deepcs.film import pyramid
-from deepcs.runs.config import to_json
 from deepcs.runs.folder import SavedRun
 from deepcs.runs.load import read_curve
 from deepcs.runs.logs import read_visits
 from deepcs.runs.milestones import first_steps, milestones_of
+from deepcs.runs.saved_config import to_json
 from deepcs.studio.summaries import finite
 
 POINTS = 600  # of a curve
