@@ -24,7 +24,7 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
 from deepcs.runs.folder import RunError, RunFolder
 from deepcs.runs.progress import display_for
-from deepcs.runs.saved_config import from_json
+from deepcs.runs.saved_config import from_json, to_json
 from deepcs.runs.train import train
 from deepcs.studies.at_once import runs_at_once
 from deepcs.studies.experiment import StudyError
@@ -319,7 +319,8 @@ def test_a_world_of_ones_own_is_never_taken_for_a_game(here: Path) -> None:
     assert (config.world, config.weight, config.tile, config.max_frames) == (
         *("mo:Two", None, None, None),
     )
-    assert from_json(json.loads(json.dumps({**vars(config), "learner": None}))).world == "mo:Two"
+    saved = json.loads(json.dumps(to_json(config)))
+    assert from_json({**saved, "learner": None}).world == "mo:Two"
 
 
 @pytest.mark.parametrize("name", ["montezuma", "Montezuma's Revenge", "ALE/MontezumaRevenge-v5"])
