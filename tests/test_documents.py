@@ -74,9 +74,11 @@ def blocks(page: str) -> list[Block]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current folder, in which modules may be written and imported."""
+    """The current folder, in which modules may be written and imported and games registered."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("deepcs.curiosity.games._registered", {})
+    monkeypatch.setattr("deepcs.system.first._calls", {})
     before = set(sys.modules)
     yield tmp_path
     for name in set(sys.modules) - before:

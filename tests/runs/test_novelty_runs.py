@@ -67,7 +67,7 @@ def test_a_killed_atari_run_ends_with_the_same_bytes(treatment: str, tmp_path: P
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 
 
-@pytest.mark.parametrize("treatment", ["hybrid", "rnd"])
+@pytest.mark.parametrize("treatment", [pytest.param("hybrid", marks=pytest.mark.long), "rnd"])
 def test_processes_change_nothing_under_ppo_with_two_values(treatment: str, tmp_path: Path) -> None:
     learner = PPOSettings(n_steps=10, minibatch=20, epochs=1)
     config = replace(HALLWAY, treatment=treatment, agent="ppo", learner=learner, shards=2)

@@ -52,16 +52,10 @@ def agent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return load_agent(folder)
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.long)])
-@pytest.mark.parametrize(
-    ("kind", "learner"),
-    [
-        ("box", "ppo"),
-        pytest.param("box", "a2c", marks=pytest.mark.long),
-        pytest.param("multi_discrete", "a2c", marks=pytest.mark.long),
-        pytest.param("multi_discrete", "ppo", marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("learner", ["a2c", "ppo"])
+@pytest.mark.parametrize("kind", ["box", "multi_discrete"])
 def test_a_killed_run_ends_with_the_same_bytes(
     kind: str, learner: str, processes: int, tmp_path: Path
 ) -> None:

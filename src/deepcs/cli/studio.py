@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import tyro
 
 from deepcs.envs.make import world_name
+from deepcs.envs.roms import check_known
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.shipped import PREFIX, find_shipped
 from deepcs.system import limits
@@ -117,5 +118,6 @@ class Play(Served):
     def run(self) -> None:
         check_whole("seed {}", self.seed, 0, limits.GAME_NUMBER)
         world = world_name(self.game)
+        check_known(world)
         own = (world,) if ":" in world else ()
         self.serve(Path(), f"#/play?{urlencode({'world': world, 'game': self.seed})}", own)
