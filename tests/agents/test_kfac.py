@@ -31,7 +31,7 @@ def layer(spec: Conv | Linear, input_shape: tuple[int, ...], dtype: torch.dtype 
     shape = spec.weight_shape(input_shape)
     weight, bias = torch.zeros(shape, dtype=dtype), torch.zeros(spec.out, dtype=dtype)
     outputs = spec.output_shape(input_shape)
-    return Layer("layer", spec, input_shape, outputs, weight, bias, weight, bias)
+    return Layer("layer", spec, input_shape, outputs, *(weight, bias) * 3)
 
 
 CONV = layer(Conv(3, 3, 2, padding=1), (5, 4, 2))
