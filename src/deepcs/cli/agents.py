@@ -28,19 +28,20 @@ class Agents:
 
 def agents_table(agents: list[ShippedAgent]) -> Table:
     """A row per agent; scores over the games of its evaluation."""
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in ("name", "game", "treatment", "learner"):
-        table.add_column(name, overflow="fold")
-    for name in ("steps", "median score", "range", "random", "paper"):
-        table.add_column(name, justify="right")
+        table.add_column(name, no_wrap=True)
+    for name in ("steps", "score", "random", "paper"):
+        table.add_column(name, justify="right", no_wrap=True)
     for agent in agents:
         row = published(agent.world)
         table.add_row(
             *(agent.name, agent.world, agent.treatment, agent.learner, short_number(agent.step)),
-            f"{agent.median:,.6g}",
-            f"{agent.lowest:,.6g} – {agent.highest:,.6g}",
-            f"{agent.random:,.4g}",
+            f"{agent.median:,.6g} ({agent.lowest:,.6g}–{agent.highest:,.6g})",
+            f"{round(agent.random, 3):,g}",
             "" if row is None else f"{row.deepcs.points:,}",
         )
-    table.caption = f"over {agents[0].games} games; random: mean; paper: DeepCS, Table 1"
+    table.caption = (
+        f"score: median (range) of {agents[0].games} games; random: mean; paper: DeepCS, Table 1"
+    )
     return table
