@@ -29,7 +29,7 @@ PRESETS = {
         Preset(
             "fast",
             "ppo",
-            "PPO with a value for each reward: the most learned per hour on a few cores",
+            "PPO with a value for each reward, for runs of a few million steps",
             worlds="games",
             settings={"actors": 32, "precision": "auto"},
             learner={"n_steps": 128, "epochs": 3, "minibatch": 256, "entropy": 0.01},
