@@ -152,14 +152,14 @@ class ACKTR(Agent):
         if not network.is_fast:
             raise ValueError(
                 f"Got network {network.name!r} for acktr, which needs the layers of the built-in "
-                "one; choose the network fast, or another agent, such as a2c."
+                "one; choose the network fast or narrow, or another agent, such as a2c."
             )
         if not isinstance(network.policy, DiscretePolicy):
             raise ValueError(
                 f"Got actions {network.spaces.action} for acktr, which learns Discrete ones only; "
                 "choose another agent, such as a2c or ppo."
             )
-        layers = layers_of(network.shape, network.actions)
+        layers = layers_of(network.shape, network.actions, narrow=network.is_narrow)
         curvature = shards * statistics_numbers(layers) + bases_numbers(layers)
         return {
             "momentum": Vector(network.size),

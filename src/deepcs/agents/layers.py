@@ -134,10 +134,13 @@ class Layer:
         return gradients
 
 
-def layers_of(observation_shape: Shape, actions: int, values: int = 1) -> list[Layer]:
+def layers_of(
+    observation_shape: Shape, actions: int, values: int = 1, *, narrow: bool = False
+) -> list[Layer]:
     """The layers of such a network, without numbers: for their shapes."""
-    nothing = torch.empty(parameter_count(observation_shape, actions, values), device="meta")
-    return bind(observation_shape, actions, values, nothing, nothing)
+    count = parameter_count(observation_shape, actions, values, narrow=narrow)
+    nothing = torch.empty(count, device="meta")
+    return bind(observation_shape, actions, values, nothing, nothing, narrow=narrow)
 
 
 def bind(
@@ -147,6 +150,8 @@ def bind(
     parameters: Tensor,
     gradient: Tensor,
     half: Tensor | None = None,
+    *,
+    narrow: bool = False,
 ) -> list[Layer]:
     """The layers as views of the flat vectors: each layer's weight, then its bias.
 
@@ -154,7 +159,7 @@ def bind(
     """
     layers = []
     start = 0
-    planned = list(plan_layers(observation_shape, actions, values))
+    planned = list(plan_layers(observation_shape, actions, values, narrow=narrow))
     for name, spec, inputs in planned:
         shape = spec.weight_shape(inputs)
         middle = start + prod(shape)

@@ -12,7 +12,7 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from deepcs.agents.layers import bind, planes_first
+from deepcs.agents.layers import Layer, bind, planes_first
 from deepcs.agents.plan import Precision, Shape, parameter_count
 from deepcs.agents.policy import DiscretePolicy, Policy
 
@@ -40,6 +40,7 @@ class Network:
     may hand in, in shared memory for example: whoever writes them changes this network.
     uint8 observations are divided by 255, float observations are taken as they are.
 
+    `narrow`: for images, half as many channels and units in each layer (plan.py).
     `precision` bfloat16: all layers but the head multiply in bfloat16, and their activations and
     gradients are kept in it; parameters, gradient, logits and values stay as they are. It is
     emulated, and slow, where the CPU has no instructions for it.
@@ -53,6 +54,7 @@ class Network:
         envs: int,
         steps: int,
         values: int = 1,
+        narrow: bool = False,
         policy: Policy | None = None,
         parameters: Tensor | None = None,
         gradient: Tensor | None = None,
@@ -67,16 +69,15 @@ class Network:
         self.envs = envs
         self.steps = steps
         self.value_count = values
+        self.narrow = narrow
         # Of the head's outputs: one column, or several.
         self._value_columns = -1 if values == 1 else slice(actions, None)
-        count = parameter_count(observation_shape, actions, values)
+        count = parameter_count(observation_shape, actions, values, narrow=narrow)
         self.parameters = _flat("parameters", parameters, count, device, dtype)
         self.gradient = _flat("gradient", gradient, count, device, dtype)
         halved = precision == "bfloat16"
         self._half = self.parameters.to(torch.bfloat16) if halved else None
-        self.layers = bind(
-            observation_shape, actions, values, self.parameters, self.gradient, self._half
-        )
+        self.layers = self._bind(self.parameters, self.gradient, self._half)
         """The trunk and, last, the head: policy and values as one layer."""
         self.inputs = self._buffers(envs * steps)
         """What the rollout kept: the input (T·N, *input_shape) of each layer."""
@@ -111,7 +112,7 @@ class Network:
     def named(self, flat: Tensor) -> dict[str, Tensor]:
         """Views of any flat vector that lies beside the parameters, named as they are."""
         named: dict[str, Tensor] = {}
-        *trunk, head = bind(self.observation_shape, self.actions, self.value_count, flat, flat)
+        *trunk, head = self._bind(flat, flat)
         for layer in trunk:
             named[f"{layer.name}.weight"] = planes_first(layer.weight)
             named[f"{layer.name}.bias"] = layer.bias
@@ -122,8 +123,7 @@ class Network:
 
     def matrices(self, flat: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Views of any such vector: each layer's weight (outputs, inputs) and bias (outputs,)."""
-        layers = bind(self.observation_shape, self.actions, self.value_count, flat, flat)
-        return [(layer.weight.flatten(1), layer.bias) for layer in layers]
+        return [(layer.weight.flatten(1), layer.bias) for layer in self._bind(flat, flat)]
 
     def initialise(self, seed: int) -> None:
         """Orthogonal weights, scaled √2 in the trunk, 0.01 for the policy, 1 for the value.
@@ -193,6 +193,12 @@ class Network:
             torch.ops.aten.threshold_backward.grad_input(d_inputs, inputs, 0, grad_input=d_inputs)
             gradients.append(d_inputs.reshape(-1, *below.output_shape).to(below.dtype))
         return gradients[::-1]
+
+    def _bind(
+        self, parameters: Tensor, gradient: Tensor, half: Tensor | None = None
+    ) -> list[Layer]:
+        kind = self.observation_shape, self.actions, self.value_count
+        return bind(*kind, parameters, gradient, half, narrow=self.narrow)
 
     def _tape(self, buffers: list[Tensor]) -> Tape:
         """A forward pass through these buffers: each layer's inputs, then the head's outputs."""

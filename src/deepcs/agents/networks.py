@@ -1,9 +1,9 @@
 """What a network is to a learner, and how one is chosen by name.
 
 `fast` (network.py) is the default: the layers of the paper with a backward pass written by hand,
-for observations that are one array. `joint` (joint.py) is for observations of several arrays and
-for Box actions, by autograd. Any other is a function of the user's own, given as `module:function`
-(module.py).
+for observations that are one array; `narrow` is the same at half the width, for large images.
+`joint` (joint.py) is for observations of several arrays and for Box actions, by autograd. Any other
+is a function of the user's own, given as `module:function` (module.py).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from torch import Tensor
 from deepcs.agents.joint import JointNetwork
 from deepcs.agents.module import ModuleNetwork, count_parameters, make_checked
 from deepcs.agents.network import Network
-from deepcs.agents.plan import Precision, layers_for, parameter_count, plan_layers
+from deepcs.agents.plan import Precision, parameter_count, plan_layers
 from deepcs.agents.policy import GaussianPolicy, Policy, policy_for
 from deepcs.envs.seats import Spaces
 from deepcs.system.importing import is_path, load_object
 
 Observations = Tensor | dict[str, Tensor]
-NETWORKS = ("fast", "joint")
+NETWORKS = ("fast", "narrow", "joint")
 COPIES = 3  # of what is seen and what the layers give, gradients included: 2.5 to 2.8 measured
 
 
@@ -87,7 +87,7 @@ class NetworkPlan:
     """A network that can be built, as often as there are shards."""
 
     name: str
-    """fast, joint or module:function"""
+    """fast, narrow, joint or module:function"""
     spaces: Spaces
     size: int
     """numbers in its flat vectors"""
@@ -97,7 +97,12 @@ class NetworkPlan:
 
     @property
     def is_fast(self) -> bool:
-        return self.name == "fast"
+        """Whether it has layers and a backward pass of our own, at either width."""
+        return self.name in ("fast", "narrow")
+
+    @property
+    def is_narrow(self) -> bool:
+        return self.name == "narrow"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -125,7 +130,7 @@ class NetworkPlan:
     ) -> ActorCritic:
         """A network for rollouts of so many steps of so many actors; its vectors may be shared.
 
-        precision: other than float32 for `fast` only.
+        precision: other than float32 for `fast` and `narrow` only.
         """
         given: dict[str, Any] = {
             "envs": envs,
@@ -136,6 +141,7 @@ class NetworkPlan:
         }
         if self.is_fast:
             own: dict[str, Any] = {"policy": self.policy, "precision": precision}
+            own["narrow"] = self.is_narrow
             return Network(self.shape, self.actions, steps=steps, **own, **given)
         return ModuleNetwork(self.name, _maker(self.name), self.spaces, **given)
 
@@ -147,19 +153,19 @@ def plan_network(name: str, spaces: Spaces, values: int = 1) -> NetworkPlan:
     if name == "auto":
         fits = isinstance(observation, gymnasium.spaces.Box) and len(observation.shape) in (1, 3)
         name = "fast" if fits and not continuous else "joint"
-    if name == "fast":
+    if name in ("fast", "narrow"):
         if not isinstance(observation, gymnasium.spaces.Box):
             raise ValueError(
-                f"Got network 'fast' for observations {observation}; it takes one array: choose "
+                f"Got network {name!r} for observations {observation}; it takes one array: choose "
                 "joint, or give module:function of a network of your own."
             )
         if continuous:
             raise ValueError(
-                f"Got network 'fast' for actions {spaces.action}; it has none of a Box: choose "
+                f"Got network {name!r} for actions {spaces.action}; it has none of a Box: choose "
                 "joint, or give module:function of a network of your own."
             )
-        layers_for(observation.shape)
-        size = parameter_count(observation.shape, policy.outputs, values)
+        narrow = name == "narrow"
+        size = parameter_count(observation.shape, policy.outputs, values, narrow=narrow)
         return NetworkPlan(name, spaces, size, values)
     if name not in NETWORKS and not is_path(name):
         raise ValueError(
@@ -181,7 +187,7 @@ def sample_bytes(plan: NetworkPlan) -> int:
     seen = sum(prod(part.shape or ()) * np.dtype(part.dtype).itemsize for part in parts)
     if not plan.is_fast:
         return COPIES * seen
-    layers = plan_layers(plan.shape, plan.actions)
+    layers = plan_layers(plan.shape, plan.actions, narrow=plan.is_narrow)
     given = 4 * sum(prod(spec.output_shape(inputs)) for _, spec, inputs in layers)
     return COPIES * (seen + given)
 

@@ -58,39 +58,48 @@ Spec = Conv | Linear
 
 NATURE: tuple[Spec, ...] = (Conv(32, 8, 4), Conv(64, 4, 2), Conv(64, 3, 1), Linear(512))
 """Mnih et al. 2015, as in Baselines."""
+NARROW: tuple[Spec, ...] = (Conv(16, 8, 4), Conv(32, 4, 2), Conv(32, 3, 1), Linear(256))
+"""The same with half as many channels and units: a third of the work."""
 SMALL: tuple[Spec, ...] = (Conv(8, 3, 1, padding=1), Linear(64))
 """For worlds drawn one pixel a cell."""
 FLAT: tuple[Spec, ...] = (Linear(64), Linear(64))
 """Baselines' network for vectors (with ReLU)."""
 
 
-def layers_for(observation_shape: Shape) -> tuple[Spec, ...]:
+def layers_for(observation_shape: Shape, *, narrow: bool = False) -> tuple[Spec, ...]:
     """The trunk for observations of this shape: (features,) or (channels, height, width)."""
+    if len(observation_shape) == 3 and min(observation_shape[1:]) >= 36:
+        return NARROW if narrow else NATURE
+    if narrow:
+        raise ValueError(
+            f"Got network 'narrow' for observations of shape {observation_shape}; it is for images "
+            "(channels, height, width) of 36×36 or more: choose fast."
+        )
     if len(observation_shape) == 1:
         return FLAT
     if len(observation_shape) == 3 and max(observation_shape[1:]) <= 21:
         return SMALL
-    if len(observation_shape) == 3 and min(observation_shape[1:]) >= 36:
-        return NATURE
     raise ValueError(
         f"No network for observations of shape {observation_shape}: give (features,), or (channels,"
         " height, width) with both sides at most 21 or both at least 36, such as 84×84."
     )
 
 
-def parameter_count(observation_shape: Shape, actions: int, values: int = 1) -> int:
+def parameter_count(
+    observation_shape: Shape, actions: int, values: int = 1, *, narrow: bool = False
+) -> int:
     """How many numbers the flat vectors of such a network hold."""
     return sum(
         prod(spec.weight_shape(inputs)) + spec.out
-        for _, spec, inputs in plan_layers(observation_shape, actions, values)
+        for _, spec, inputs in plan_layers(observation_shape, actions, values, narrow=narrow)
     )
 
 
 def plan_layers(
-    observation_shape: Shape, actions: int, values: int = 1
+    observation_shape: Shape, actions: int, values: int = 1, *, narrow: bool = False
 ) -> Iterator[tuple[str, Spec, Shape]]:
     """Name, kind and input shape of each layer."""
-    specs = layers_for(observation_shape)
+    specs = layers_for(observation_shape, narrow=narrow)
     shape = observation_shape[1:] + observation_shape[:1]
     for index, spec in enumerate(specs):
         kind = "conv" if isinstance(spec, Conv) else "fc"

@@ -80,7 +80,8 @@ class RunConfig:
     learner: Annotated[Any, tyro.conf.Suppress] = None
     """the agent's own numbers, of its Settings class; None: their defaults"""
     network: str = "auto"
-    """fast (built in), joint (for several arrays), module:function of your own; auto: what fits"""
+    """fast (built in), narrow (half its width), joint (for several arrays), module:function of your
+    own; auto: what fits"""
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
     """what network fast multiplies in; auto: bfloat16 where the CPU has instructions for it"""
     shards: int = 0

@@ -33,8 +33,8 @@ def choose_precision(
         against = f"half precision is for the CPU, and this run's device is {device}"
     elif not agent.takes_half_precision:
         against = f"{agent.name} needs float32"
-    elif network not in ("fast", "auto"):
-        against = f"half precision is for the built-in network fast, and this is {network}"
+    elif network not in ("fast", "narrow", "auto"):
+        against = f"half precision is for the networks fast and narrow, and this is {network}"
     elif instructions is None:
         against = "this CPU has no instructions for bfloat16 (avx512_bf16 or AMX)"
     else:
