@@ -11,6 +11,7 @@ can tell whether they are current without comparing pictures.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
@@ -51,7 +52,8 @@ from deepcs.runs.folder import RunFolder, SavedRun
 from deepcs.runs.saved_config import to_json
 
 ROOT = Path(__file__).parents[1]
-FILES = ("config.json", "curve.csv", "games.csv")  # of a run: no weights, no maps
+FILES = ("config.json", "curve.csv")  # of a run, as they are: no weights, no maps
+GAMES = "games.csv"  # compressed
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
 LARGEST = 15_000_000  # bytes of all logs
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -230,13 +232,14 @@ def _markdown(table: Table) -> str:
 
 def add(run: Path, folder: Path) -> None:
     """Copy a run's logs, in place of those that stand under its name."""
-    missing = [name for name in FILES if not (run / name).is_file()]
+    missing = [name for name in (*FILES, GAMES) if not (run / name).is_file()]
     if missing:
         raise ValueError(f"{run} lacks {' and '.join(missing)}; give the folder of a run.")
     to = folder / run.name
     to.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         shutil.copyfile(run / name, to / name)
+    (to / f"{GAMES}.gz").write_bytes(gzip.compress((run / GAMES).read_bytes(), mtime=0))
 
 
 def check_size(data: Path) -> None:

@@ -11,7 +11,9 @@ from deepcs.agents.network import Network, parameter_count
 from deepcs.agents.plan import Conv, layers_for
 
 SHAPES = {"nature": (5, 84, 84), "maze": (4, 11, 11), "hallway": (3, 1, 21), "flat": (7,)}
+KINDS = {**{name: (shape, False) for name, shape in SHAPES.items()}, "narrow": ((5, 84, 84), True)}
 ACTIONS, ENVS, STEPS = 4, 2, 3
+of_each_kind = pytest.mark.parametrize(("shape", "narrow"), KINDS.values(), ids=KINDS)
 
 
 def plain_forward(
@@ -32,9 +34,9 @@ def plain_forward(
     return logits, values[:, 0]
 
 
-def network(shape: tuple[int, ...]) -> Network:
+def network(shape: tuple[int, ...], narrow: bool = False) -> Network:
     """A float64 network with weights, biases too, that keep about half of its units awake."""
-    made = Network(shape, ACTIONS, envs=ENVS, steps=STEPS, dtype=torch.float64)
+    made = Network(shape, ACTIONS, envs=ENVS, steps=STEPS, narrow=narrow, dtype=torch.float64)
     made.parameters.normal_(0, 0.1, generator=torch.Generator().manual_seed(2))
     return made
 
@@ -65,6 +67,13 @@ def test_five_planes_and_eighteen_actions_make_the_parameter_count_of_baselines(
         "value.weight": (1, 512),
         "value.bias": (1,),
     }
+
+
+def test_the_narrow_network_has_half_the_channels_and_units_and_is_for_large_images_only() -> None:
+    wide, narrow = ([spec.out for spec in layers_for((5, 84, 84), narrow=n)] for n in (False, True))
+    assert [2 * out for out in narrow] == wide
+    with pytest.raises(ValueError, match=r"'narrow' for observations of shape \(3, 1, 21\)"):
+        layers_for(SHAPES["hallway"], narrow=True)
 
 
 def test_named_parameters_are_views_that_cover_the_flat_vector() -> None:
@@ -114,9 +123,9 @@ def test_initial_weights_depend_on_the_seed_alone() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_forward_and_evaluate_equal_plain_pytorch(shape: tuple[int, ...]) -> None:
-    made = network(shape)
+@of_each_kind
+def test_forward_and_evaluate_equal_plain_pytorch(shape: tuple[int, ...], narrow: bool) -> None:
+    made = network(shape, narrow)
     rollout = pixels(shape)
     for t, observations in enumerate(rollout):
         expected = plain_forward(made.named_parameters(), shape, observations.double() / 255)
@@ -144,9 +153,9 @@ def test_what_evaluate_returns_outlives_the_next_call() -> None:
     torch.testing.assert_close((logits, values), kept, atol=0, rtol=0)
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_backward_equals_autograd(shape: tuple[int, ...]) -> None:
-    made = network(shape)
+@of_each_kind
+def test_backward_equals_autograd(shape: tuple[int, ...], narrow: bool) -> None:
+    made = network(shape, narrow)
     rollout = pixels(shape)
     for t, observations in enumerate(rollout):
         made.forward(t, observations)
@@ -157,7 +166,7 @@ def test_backward_equals_autograd(shape: tuple[int, ...]) -> None:
 
     leaf = made.parameters.clone().requires_grad_()
     parameters = Network(
-        shape, ACTIONS, envs=1, steps=1, parameters=leaf, dtype=torch.float64
+        shape, ACTIONS, envs=1, steps=1, narrow=narrow, parameters=leaf, dtype=torch.float64
     ).named_parameters()
     logits, values = plain_forward(parameters, shape, rollout.flatten(0, 1).double() / 255)
     ((logits * d_logits).sum() + (values * d_values).sum()).backward()
@@ -165,12 +174,12 @@ def test_backward_equals_autograd(shape: tuple[int, ...]) -> None:
     torch.testing.assert_close(made.gradient, leaf.grad, atol=1e-10, rtol=1e-10)
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@of_each_kind
 def test_inputs_and_output_gradients_of_each_layer_make_up_its_gradient(
-    shape: tuple[int, ...],
+    shape: tuple[int, ...], narrow: bool
 ) -> None:
     """What K-FAC builds on: a layer's gradient is Σ d_output · inputᵀ over samples and places."""
-    made = network(shape)
+    made = network(shape, narrow)
     for t, observations in enumerate(pixels(shape)):
         made.forward(t, observations)
     d_logits, d_values = torch.randn_like(made.logits), torch.randn_like(made.values)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +53,17 @@ def test_arrays_equal_the_csvs(run: Path) -> None:
     assert logs.curve["step"].tolist() == [*range(300, 4_000, 300), 4_000]
     assert np.isnan(logs.curve["score"][0])  # no game has ended by step 300
     assert {*logs.curve} > {*TIME_COLUMNS}
+
+
+def test_compressed_logs_are_read_as_they_were(run: Path, tmp_path: Path) -> None:
+    shutil.copyfile(run / "config.json", tmp_path / "config.json")
+    for name in ("curve.csv", "games.csv"):
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress((run / name).read_bytes()))
+    whole, kept = load_run(run), load_run(tmp_path)
+    np.testing.assert_equal((kept.curve, kept.games), (whole.curve, whole.games))
+    (tmp_path / "curve.csv.gz").write_bytes(b"\x1f\x8b\x08")
+    with pytest.raises(RunError, match=r"curve.csv cannot be read \(.*\); restore it from a copy"):
+        load_run(tmp_path)
 
 
 def test_visits_count_every_entered_tile(run: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -126,14 +128,19 @@ def _table(path: Path, needed: Sequence[str]) -> tuple[list[str], list[bytes]]:
     """A CSV's columns and its whole rows; a last row that is still being written is left out.
 
     needed: columns without which it is damaged; a file of a newer or older version may have more.
-    A run that is just starting has no file yet, or an empty one: no rows. Cells have no quotes;
-    csv.reader, which minds them, takes several times as long over a hundred thousand rows.
+    A run that is just starting has no file yet, or an empty one: no rows. Logs that are kept may
+    be compressed, as NAME.gz. Cells have no quotes; csv.reader, which minds them, takes several
+    times as long over a hundred thousand rows.
     """
+    compressed = path.with_name(f"{path.name}.gz")
     try:
-        content = path.read_bytes()
+        if compressed.is_file() and not path.is_file():
+            content = gzip.decompress(compressed.read_bytes())
+        else:
+            content = path.read_bytes()
     except FileNotFoundError:
         content = b""
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise RunError(f"{path} cannot be read ({error}); restore it from a copy.") from error
     whole, _, _ = content.rpartition(b"\n")
     if not whole:
