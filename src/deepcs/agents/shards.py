@@ -210,7 +210,8 @@ class ShardGroup:
         pool_workers: int,
     ) -> None:
         torch.set_num_threads(training.threads)
-        torch.use_deterministic_algorithms(True)
+        # As use_deterministic_algorithms(True), which would import torch's compiler: 2 s of CPU time.
+        torch.set_deterministic_debug_mode("error")
         deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # none is read
         torch.set_flush_denormal(True)  # mean squares of dead weights decay into slow numbers
         self.vectors = SharedVectors(training, plan, memory)
