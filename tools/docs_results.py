@@ -65,6 +65,8 @@ class Settings:
 
     add: tuple[Path, ...] = ()
     """runs whose logs to copy to docs/data/claims first"""
+    gymnasium: tuple[Path, ...] = ()
+    """runs of examples/gymnasium_worlds.toml whose logs to copy to docs/data/gymnasium first"""
     novelty: Path | None = None
     """folder of the study of novelty, whose finished runs to sum up first"""
 
@@ -76,6 +78,7 @@ class Pages:
         self.root = root
         self.data = root / "docs" / "data"
         self.claims = gather(_runs(self.data / "claims"), "What stands in docs/data/claims.")
+        self.gymnasium = gather(_runs(self.data / "gymnasium"), "Worlds that are not ours.")
         self.earlier = gather(_runs(self.data), "Runs of deepcs 0.1.")
         self.figures: dict[str, Drawing] = {}
         blocks: dict[str, Callable[[], str]] = {
@@ -86,6 +89,7 @@ class Pages:
             "montezuma": lambda: self._worlds(["MontezumaRevenge"]),
             "seaquest": lambda: self._worlds(["Seaquest"]),
             "games": self._games,
+            "gymnasium": self._gymnasium,
             "learners": self._earlier,
             "runs": self._origins,
         }
@@ -151,6 +155,14 @@ class Pages:
             return "No runs yet.\n\n"
         figures = "".join(self._figure(drawing) for drawing in games_figure(self.claims))
         return self._scores(self.claims, rest) + figures
+
+    def _gymnasium(self) -> str:
+        """Worlds of Gymnasium and MiniGrid."""
+        worlds = [*self.gymnasium.worlds]
+        if not worlds:
+            return "No runs yet.\n\n"
+        drawings = [each for world in worlds for each in curve_figures(self.gymnasium.of(world))]
+        return self._scores(self.gymnasium, worlds) + "".join(map(self._figure, drawings))
 
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""
@@ -268,6 +280,8 @@ def main(settings: Settings, root: Path = ROOT) -> None:
     data, folder = root / "docs" / "data", root / "docs" / "images" / "results"
     for run in settings.add:
         add(run, data / "claims")
+    for run in settings.gymnasium:
+        add(run, data / "gymnasium")
     if settings.novelty is not None:
         finished = sorted(settings.novelty.glob("runs/*/saved"))
         write_successes(data / NOVELTY, _successes(finished))
