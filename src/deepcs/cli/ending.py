@@ -94,7 +94,7 @@ def explain(error: Exception) -> tuple[int, str]:
     own = _own_frame(error)
     if own is not None:
         file, line = own
-        return BAD_INPUT, f"Code of your own failed in {file}, line {line} ({kind}); mend it there."
+        return BAD_INPUT, f"Code of your own failed in {file}, line {line} ({kind}); fix it there."
     if isinstance(error, OSError):
         what = f"{error.filename}: " if error.filename else ""
         code = FAILED if error.errno in OF_THE_MACHINE else BAD_INPUT

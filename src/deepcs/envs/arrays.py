@@ -126,7 +126,7 @@ def _one_hot(space: Space, sizes: np.ndarray, first: np.ndarray, path: tuple[Any
         if not fits or ((places < first) | (places >= first + sizes)).any():
             raise ValueError(
                 f"Got observation {part!r} from an environment whose observation_space has "
-                f"{space}; mend the environment."
+                f"{space}; fix the environment."
             )
         hot = np.zeros(total, np.float32)
         hot[begins + places - first] = 1

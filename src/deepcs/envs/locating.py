@@ -54,7 +54,7 @@ class Locator:
             found = self.locate(env, observation, info)
         except Exception as error:
             raise ValueError(
-                f"locate raised {type(error).__name__} ({error}); mend it, or return None while "
+                f"locate raised {type(error).__name__} ({error}); fix it, or return None while "
                 "the player is off the board."
             ) from error
         if found is None:

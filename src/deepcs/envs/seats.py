@@ -166,7 +166,7 @@ class Seat:
             raise ValueError(
                 f"{type(self.env.unwrapped).__name__} returned an observation of shape "
                 f"{given.get('', given)} where its observation_space has "
-                f"{wanted.get('', wanted)}; mend the environment."
+                f"{wanted.get('', wanted)}; fix the environment."
             )
         for name, part in parts.items():
             self.arrays.observations[name][self.index] = part

@@ -76,7 +76,7 @@ class Showing:
             if image.shape != wanted:
                 raise ValueError(
                     f"Got an observation of shape {image.shape} from an environment whose "
-                    f"observation_space has {wanted}; mend the environment."
+                    f"observation_space has {wanted}; fix the environment."
                 )
             return add_channel(image, plane, self._image)
         plane = plane[None].copy()

@@ -114,7 +114,7 @@ def check_nodes(ray: Any, share: Share, folder: Path, stop: Stop) -> None:
     for node, found in zip(nodes, _look(ray, nodes, folder, stop), strict=False):
         name = f"The node {node['NodeManagerHostname']}"
         if isinstance(found, str):
-            raise StudyError(f"{name} could not be looked at ({found}); mend or take it away.")
+            raise StudyError(f"{name} could not be looked at ({found}); fix or take it away.")
         version, sources, sees = found
         complaint = mismatch(name, (version, sources), this_deepcs())
         if complaint is None and not sees:

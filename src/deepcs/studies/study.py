@@ -78,7 +78,7 @@ def read_study(name: str, text: str) -> Study:
             f"{where} has lists or tables too deep in each other; write them flat."
         ) from error
     except ValueError as error:  # TOMLDecodeError, or a number that Python does not read
-        raise StudyError(f"{where} is not valid TOML: {error}; mend it there.") from error
+        raise StudyError(f"{where} is not valid TOML: {error}; fix it there.") from error
     refuse_unknown(where, "key", content, KEYS)
     about, experiments = content.get("about", ""), content.get("experiments", [])
     if not isinstance(about, str):

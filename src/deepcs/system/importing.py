@@ -57,6 +57,6 @@ def load_object(path: str, wanted: str) -> Any:
         raise ValueError(f"Got {path!r}, but {error}{where}; give {wanted}.") from error
     except (Exception, SystemExit) as error:  # whatever the module does
         raise ValueError(
-            f"Got {path!r}, but importing {module} fails ({type(error).__name__}: {error}); mend "
+            f"Got {path!r}, but importing {module} fails ({type(error).__name__}: {error}); fix "
             f"it, or give {wanted}."
         ) from error
