@@ -153,9 +153,10 @@ class Process:
 
     def _dead(self) -> WorkerError:
         code = self._wait()
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"gone with code {code}"
+        killed = code < 0
+        how = f"was killed by {signal.Signals(-code).name}" if killed else f"ended with code {code}"
         return WorkerError(
-            f"{self.name}, process {self.popen.pid}, was {how}; start again, or resume from a "
+            f"{self.name}, process {self.popen.pid}, {how}; start again, or resume from a "
             "checkpoint."
         )
 
