@@ -48,7 +48,7 @@ class Cluster:
         show: Callable[[], None] = lambda: None,
         stop: Stop | None = None,
     ) -> None:
-        """Do all jobs, as many in parallel as the cluster has room for; else as `local.run_jobs`."""
+        """Do all jobs, as many in parallel as the cluster has room for; see `local.run_jobs`."""
         stop = stop or Stop()
         try:
             ray = connect(self.address)
