@@ -1,12 +1,12 @@
-"""Gymnasium's and MiniGrid's own worlds with curiosity: deepcs train gymnasium_worlds:mountain_car
+"""Gymnasium and MiniGrid environments with curiosity: deepcs train gymnasium_worlds:mountain_car
 
-Each factory is what `deepcs train` needs of a world: the environment, and where the player stands
-in it. `gymnasium_worlds.toml` is a study of some of them. Run both from this folder, with
+Each factory gives `deepcs train` what it needs: the environment, and where the player is in it.
+`gymnasium_worlds.toml` is a study of some of them. Run both from this folder, with
 `pip install minigrid`.
 """
 
 import gymnasium
-import minigrid  # noqa: F401  # makes its worlds known to Gymnasium
+import minigrid  # noqa: F401  # registers its environments with Gymnasium
 import numpy as np
 from gymnasium.wrappers import RescaleObservation, TransformObservation
 
@@ -59,7 +59,7 @@ def pendulum(grid=True, lifetime="game", render_mode=None):
 
 
 def cart_pole(grid=True, lifetime="game", render_mode=None):
-    """Tiles of the cart's place and the pole's angle."""
+    """Tiles of the cart's position and the pole's angle."""
     return CuriosityWrapper(
         gymnasium.make("CartPole-v1", render_mode=render_mode),
         locate=lambda env, observation, info: (observation[0], observation[2]),
@@ -84,7 +84,7 @@ def frozen_lake(grid=True, lifetime="game", render_mode=None):
 
 
 def taxi(grid=True, lifetime="game", render_mode=None):
-    """A Discrete observation of 500 states; a room for each place of the passenger."""
+    """A Discrete observation of 500 states; a room for each location of the passenger."""
 
     def locate(env, observation, info):
         row, column, passenger, _ = env.unwrapped.decode(observation)
@@ -101,7 +101,7 @@ def taxi(grid=True, lifetime="game", render_mode=None):
 
 
 def multi_room(grid=True, lifetime="game", render_mode=None):
-    """Four rooms in a row behind closed doors, others in each game."""
+    """Four rooms in a row behind closed doors, different in each game."""
     return mini_grid("MiniGrid-MultiRoom-N4-S5-v1", grid, lifetime, render_mode)
 
 
@@ -116,7 +116,7 @@ def door_key(grid=True, lifetime="game", render_mode=None):
 
 
 def mini_grid(name, grid, lifetime, render_mode):
-    """What MiniGrid shows, its mission apart: the view of 7x7 cells and the direction."""
+    """MiniGrid's observation, without its mission: the view of 7x7 cells and the direction."""
     env = gymnasium.make(name, render_mode=render_mode)
     return CuriosityWrapper(
         TransformObservation(env, brighter, env.observation_space),

@@ -1,4 +1,4 @@
-"""Shared counts for any Gymnasium environments: what is new to all of them, over all of training.
+"""Shared counts for Gymnasium environments: what is new to all of them, over all of training.
 
 python examples/novelty_gymnasium.py
 """

@@ -1,4 +1,4 @@
-"""RND times this life's curiosity, for Stable-Baselines3's PPO in an Atari game.
+"""RND times novelty in this game, for Stable-Baselines3's PPO in an Atari game.
 
 python examples/novelty_sb3.py
 """
@@ -9,8 +9,8 @@ import deepcs
 
 
 def main(game: str = "Venture", steps: int = 20_000, actors: int = 8, n_steps: int = 128) -> PPO:
-    # R and I leave the actors apart (mix=False); RND looks at frames. A game whose positions
-    # nobody knows takes place="pixels": cells of what its screen looks like.
+    # Actors return R and I separately (mix=False); RND needs frames. A game without known
+    # positions takes place="pixels": cells of frames that look alike.
     envs = deepcs.make_vec(game, num_envs=actors, mix=False, frames=True)
     novel = deepcs.NoveltyVectorWrapper(envs, "rnd", combine="product", weight="equal")
     model = PPO("CnnPolicy", deepcs.to_sb3(novel), n_steps=n_steps, batch_size=64, verbose=1)

@@ -1,6 +1,6 @@
-"""An environment of one's own: deepcs train own_environment:make --steps 400k
+"""Your own environment: deepcs train own_environment:make --steps 400k
 
-A MiniGrid room with a wall between the agent and the goal; curiosity sees the agent's cell.
+A MiniGrid room with a wall between the agent and the goal; tiles are the agent's cells.
 Run it from this folder, with `pip install minigrid`.
 """
 
@@ -16,7 +16,7 @@ BRIGHTER = 25  # MiniGrid's codes go to 10, a network's pixels to 255
 
 
 def locate(env, observation, info):
-    """The agent's cell; every MiniGrid world is one room."""
+    """The agent's cell; every MiniGrid environment is one room."""
     return Position(*env.unwrapped.agent_pos)
 
 

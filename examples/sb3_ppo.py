@@ -1,8 +1,8 @@
 """Stable-Baselines3's PPO in a hallway, plain and curious: python sb3_ppo.py [STEPS] [SEED]
 
 The key lies at the right end, the door at the left, and only the door pays: the player must find
-the one, come back through places that it knows, and go on to the other. Curiosity pays for each
-cell that is new in a game, and shows which were visited. Needs `pip install 'deepcs[examples]'`.
+the key, come back through visited cells, and go on to the door. Curiosity pays for each cell that
+is new in a game, and shows which were visited. Needs `pip install 'deepcs[examples]'`.
 """
 
 import sys
@@ -32,16 +32,16 @@ def train(curious, steps, seed):
         games.extend(info for info in scope["infos"] if "episode" in info)
         return True
 
-    # Who is not curious is paid R alone, and sees no grid.
-    taste = {"mix": curious, "grid": "plane" if curious else "none"}
-    envs = to_sb3(make_vec("KeyHallway", num_envs=ACTORS, seed=seed, workers=0, **taste))
+    # Without curiosity the reward is R alone, and no grid is seen.
+    chosen = {"mix": curious, "grid": "plane" if curious else "none"}
+    envs = to_sb3(make_vec("KeyHallway", num_envs=ACTORS, seed=seed, workers=0, **chosen))
     PPO("MlpPolicy", envs, **SETTINGS, seed=seed, device="cpu").learn(steps, note_games)
     return games
 
 
 def main():
     torch.set_num_threads(1)
-    # It cannot tell how a picture one cell high lies; its MlpPolicy takes it either way.
+    # The layout of an image one cell high is ambiguous; MlpPolicy takes either.
     warnings.filterwarnings("ignore", message="Treating image space")
     steps, seed = map(int, (*sys.argv[1:], *("130_000", "0")[len(sys.argv) - 1 :]))
     for curious in (False, True):

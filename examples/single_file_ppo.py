@@ -1,8 +1,8 @@
 """PPO in one file, plain and curious: python single_file_ppo.py [STEPS] [SEED]
 
-Trains twice in the same hallway, without curiosity and with it, and prints what came of it. The key
-lies at one end and the door at the other, and only the door pays: nothing leads from the one to the
-other but the wish to see cells that are new in this game.
+Trains twice in the same hallway, without curiosity and with it, and prints the results. The key
+lies at one end and the door at the other, and only the door pays: nothing leads from the key to the
+door but the reward for cells that are new in this game.
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ def train(curious: bool, steps: int, seed: int) -> list:
     """Train a policy; returns the record of every game: score, tiles, steps."""
     settings = Settings()
     torch.manual_seed(seed)
-    # Who is not curious is paid R alone, and sees no grid.
-    taste = {"mix": curious, "grid": "plane" if curious else "none"}
-    envs = deepcs.make_vec("KeyHallway", num_envs=settings.actors, seed=seed, workers=0, **taste)
+    # Without curiosity the reward is R alone, and no grid is seen.
+    chosen = {"mix": curious, "grid": "plane" if curious else "none"}
+    envs = deepcs.make_vec("KeyHallway", num_envs=settings.actors, seed=seed, workers=0, **chosen)
     observations, _ = envs.reset()
     agent = ActorCritic(observations[0].size, int(envs.single_action_space.n))
     adam = torch.optim.Adam(agent.parameters(), settings.learning_rate, eps=1e-5)

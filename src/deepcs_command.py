@@ -1,7 +1,7 @@
-"""What the command `deepcs` calls first.
+"""The entry point of the command `deepcs`.
 
-It stands outside of the package, whose import takes a good part of a second: Ctrl-C in that time,
-when there is nothing to save yet, ends in a word and not in a traceback.
+It is outside of the package, whose import takes a good part of a second: Ctrl-C in that time, when
+there is nothing to save yet, ends with a word and not with a traceback.
 """
 
 from __future__ import annotations
@@ -23,6 +23,6 @@ def main() -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End at once: an exception would be another library's to swallow, as it is being imported."""
+    """Exit immediately: a library that is being imported could swallow an exception."""
     os.write(2, b"deepcs: Interrupted.\n")
     os._exit(128 + number)

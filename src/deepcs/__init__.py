@@ -1,4 +1,4 @@
-"""Deep Curiosity Search: reward what is new in this life.
+"""Deep Curiosity Search: reward what is new in this game.
 
 Importing it makes the mazes known to Gymnasium: gymnasium.make("deepcs/KeyHallway-v0").
 """
@@ -64,7 +64,7 @@ for _maze in ("KeyHallway", "CrossMaze"):
         f"deepcs/{_maze}-v0", entry_point=f"deepcs.envs.mazes:{_maze}", kwargs={"mix": True}
     )
 
-# Loaded when first used: the grid waits for nothing heavy, worker processes load no torch.
+# Loaded when first used, so that the grid needs nothing heavy and worker processes load no torch.
 _LATER = {
     "make_vec": "deepcs.envs.make",
     "ArrayObservation": "deepcs.envs.arrays",

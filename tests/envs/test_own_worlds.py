@@ -85,7 +85,7 @@ def test_coordinates_of_another_number_than_before_are_refused() -> None:
 
 
 def test_a_locate_that_raises_is_named() -> None:
-    with pytest.raises(ValueError, match=r"^locate raised KeyError \('x'\); mend it, or return"):
+    with pytest.raises(ValueError, match=r"^locate raised KeyError \('x'\); fix it, or return"):
         walk(locate=lambda env, observation, info: info["x"]).reset()
 
 
@@ -222,7 +222,7 @@ def test_an_observation_that_changes_its_shape_is_refused() -> None:
     env = walk()
     env.reset()
     env.unwrapped.shown = (5, 7, 3)
-    with pytest.raises(ValueError, match=r"shape \(5, 7, 3\) .* has \(7, 7, 3\); mend"):
+    with pytest.raises(ValueError, match=r"shape \(5, 7, 3\) .* has \(7, 7, 3\); fix"):
         env.step(0)
 
     def shrinking() -> Walk:
@@ -230,7 +230,7 @@ def test_an_observation_that_changes_its_shape_is_refused() -> None:
         made.shown = (1, 7, 3)  # which NumPy would stretch
         return made
 
-    with pytest.raises(ValueError, match=r"^Walk returned .* shape \(1, 7, 3\) where .*; mend"):
+    with pytest.raises(ValueError, match=r"^Walk returned .* shape \(1, 7, 3\) where .*; fix"):
         deepcs.make_vec(shrinking, num_envs=1, workers=0).reset()
 
 

@@ -122,7 +122,7 @@ def test_a_factory_that_hides_the_grid_cannot_be_trained_with_it() -> None:
 
 
 def test_a_locate_that_raises_in_training_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"^locate raised StopIteration \(\); mend it") as refusal:
+    with pytest.raises(ValueError, match=r"^locate raised StopIteration \(\); fix it") as refusal:
         train(short(f"{HERE}:lost_cart"), tmp_path / "run", workers=1)
     assert "\n" not in str(refusal.value)
 

@@ -171,8 +171,8 @@ class Showing(gymnasium.Env[Any, Any]):
         (gymnasium.spaces.Text(3), "abc", "nothing but text; turn it into numbers"),
         (gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2)), (), "deepcs takes Box, Discrete"),
         (gymnasium.spaces.Discrete(200_000), 0, "would be 200,000 numbers, more than 100,000"),
-        (gymnasium.spaces.Discrete(3), 3, "Got observation 3 from .* has Discrete.*; mend"),
-        (gymnasium.spaces.MultiDiscrete([2, 2]), [1], r"Got observation \[1\] .*; mend"),
+        (gymnasium.spaces.Discrete(3), 3, "Got observation 3 from .* has Discrete.*; fix"),
+        (gymnasium.spaces.MultiDiscrete([2, 2]), [1], r"Got observation \[1\] .*; fix"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_one_sentence(

@@ -1,7 +1,7 @@
 """A2C: advantage actor-critic, as in OpenAI Baselines (Mnih et al. 2016, without its asynchrony).
 
 The loss of a batch is `mean(A·-log π(a)) - entropy·mean(H) + value·mean((V - R)²/2)`, with the
-advantage A = R - V held constant. T steps of N actors stand in the order t·N + n.
+advantage A = R - V held constant. T steps of N actors are in the order t·N + n.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class A2CSettings:
     gamma: float = 0.99
     """discount per step (Baselines)"""
     learning_rate: float = 7e-4
-    """step size of RMSProp at the start (Baselines)"""
+    """learning rate of RMSProp at the start (Baselines)"""
     schedule: Literal["linear", "constant"] = "linear"
     """the learning rate over the run: linear to 0, or constant (Baselines has both)"""
     entropy: float = 0.01
@@ -49,16 +49,16 @@ class A2CSettings:
     value: float = 0.5
     """weight of the value's half squared error in the loss (Baselines until August 2018)"""
     max_gradient_norm: float = 0.5
-    """Euclidean norm to which longer gradients are shortened (Baselines)"""
+    """global norm to which gradients are clipped (Baselines)"""
     rmsprop_decay: float = 0.99
     """decay per update of RMSProp's mean square (Baselines)"""
     rmsprop_epsilon: float = 1e-5
     """added to RMSProp's mean square, inside the root (Baselines)"""
 
     imitation: int = 0
-    """batches of self-imitation per update, of the best episodes so far (Oh et al.: 4)"""
+    """batches of self-imitation per update, from the best episodes so far (Oh et al.: 4)"""
     imitation_samples: int | None = None
-    """with imitation: steps of these that are remembered; None: 16,384"""
+    """with imitation: steps of these episodes that are kept; None: 16,384"""
 
     def check(self) -> None:
         whole = ("n_steps", "imitation_samples")
@@ -66,7 +66,7 @@ class A2CSettings:
         check_imitation("a2c", self)
 
     def resolved(self) -> A2CSettings:
-        """With a number for all that has an effect."""
+        """With all defaults resolved."""
         return replace(self, imitation_samples=samples_of(self))
 
 
@@ -131,7 +131,7 @@ class A2C(Agent):
         columns = Loss(*losses).columns()
         columns |= {"gradient_norm": sqrt(squared), "approximate_kl": distance}
         if self._imitation is not None:
-            yield  # all weights are new
+            yield  # all weights are updated
             self._imitation.remember(rollout)
             descend = functools.partial(self._descend, moment)
             columns |= yield from self._imitation.learn(moment, descend)
@@ -220,7 +220,7 @@ def returns(
     | `rewards`      | (T, N) | of each step                                                     |
     | `ends`         | (T, N) | bool: nothing after this step counts                             |
     | `bootstrap`    | (N,)   | value of the observation after the last step                     |
-    | `final_values` | (T, N) | where a game was cut short: value of its last observation; an end |
+    | `final_values` | (T, N) | where a game was truncated: value of its last observation; an end |
     |                |        | too. 0 elsewhere                                                 |
     """
     if final_values is not None:
@@ -234,13 +234,13 @@ def returns(
 
 
 def cut_values(rollout: Rollout, network: ActorCritic) -> Tensor | None:
-    """Values (T, N) of the last observations of games that were cut off, 0 elsewhere."""
+    """Values (T, N) of the last observations of truncated games, 0 elsewhere."""
     if not rollout.cuts:
         return None
     values = torch.zeros_like(rollout.rewards)
     envs = rollout.rewards.shape[1]
     for cut in rollout.cuts:
-        # In a batch of the usual size, as another would round differently.
+        # In a batch of the usual size: another size would round differently.
         alike = as_tensors(repeated(cut.observation, envs))
         memory = None if cut.memory is None else cut.memory.expand(envs, -1)
         values[cut.t, cut.seat] = network.play(alike, memory)[1][0]
@@ -285,12 +285,12 @@ def moved(
     agent: Agent, rollout: Rollout, before: Tensor, moment: Moment
 ) -> Generator[Any, Any, float]:
     """Mean KL divergence from the policy before the update, outputs (N, A) for the last
-    observations, to that after it. It takes a forward pass, so it is NaN in updates that end no
-    row of the log.
+    observations, to the one after it. It takes a forward pass, so it is computed only in updates
+    that end a row of the log, and NaN in others.
     """
     if not moment.logged:
         return nan
-    yield  # all weights are new
+    yield  # all weights are updated
     old, new = map(agent.policy.of, (before, agent.network.evaluate(rollout.last)[0]))
     divergence = float(old.divergence(new)) / agent.shard.all_actors
     total: float = yield divergence

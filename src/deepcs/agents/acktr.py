@@ -1,8 +1,8 @@
 """ACKTR: the actor-critic update as a natural gradient step in a trust region (Wu et al. 2017).
 
 The loss is A2C's. Its gradient is rotated into the eigenbases of the Fisher matrix's factors,
-divided there, rotated back, shortened so that the policy moves no further than the KL bound
-allows, and followed with momentum. The shards share the work: each takes the statistics of its own
+divided there, rotated back, scaled down so that the policy moves no further than the KL bound
+allows, and applied with momentum. The shards share the work: each takes the statistics of its own
 samples, some of the decompositions, some rows of each layer.
 """
 
@@ -60,19 +60,19 @@ class ACKTRSettings:
     kl_clip: float = 0.001
     """bound of δᵀFδ of one step, twice the model of its KL divergence (Baselines)"""
     momentum: float = 0.9
-    """decay per update of the sum of steps (Baselines)"""
+    """momentum: decay per update of the sum of steps (Baselines)"""
     damping: float = 0.01
     """λ, added to the eigenvalues of the Fisher matrix (Baselines)"""
     decay: float = 0.99
-    """of the factors' running means, per update (Baselines)"""
+    """decay per update of the factors' running means (Baselines)"""
     cold_updates: int = 10
-    """updates by gradient descent with momentum at first, while statistics gather (Baselines)"""
+    """first updates, by gradient descent with momentum, while statistics accumulate (Baselines)"""
     cold_max_gradient_norm: float = 0.5
-    """Euclidean norm to which longer gradients are shortened in those (Baselines)"""
+    """global norm to which gradients are clipped in those updates (Baselines)"""
     statistics_every: int = 1
-    """updates from one taking of statistics to the next (Baselines: 1)"""
+    """updates between collections of statistics (Baselines: 1)"""
     refresh_every: int = 10
-    """updates from one decomposition of the factors to the next (Baselines: as soon as it can)"""
+    """updates between decompositions of the factors (Baselines: as soon as it can)"""
     refresh_large_every: int = 50
     """the same for factors of more than 1,024 rows, which take seconds"""
     tolerance: float = 0.01
@@ -223,7 +223,7 @@ class ACKTR(Agent):
     def observe(self, update: int, actions: Tensor, noise: Tensor, batch: int) -> None:
         """Take the rollout's statistics: the first few averaged, then a moving average.
 
-        They forget as much per update, however often they are taken. noise: (T·N,), of variance 1.
+        Their decay per update is the same, however often they are taken. noise: (T·N,).
         """
         settings, network = self.settings, self.fast
         d_logits, d_values = fisher_gradients(network.logits, actions, noise, settings.value_fisher)
@@ -233,7 +233,7 @@ class ACKTR(Agent):
         if settings.is_cold(update):
             keep, new = 1.0, 1 / settings.cold_updates
         self._own.add(network.inputs, gradients, keep, new / batch)
-        self._own.factors[-1][:-1, -1] = 0  # policy and value are layers of their own
+        self._own.factors[-1][:-1, -1] = 0  # policy and value are separate layers
 
     def refresh(self, update: int) -> None:
         """Decompose those of this shard's factors whose turn it is."""
@@ -272,7 +272,7 @@ class ACKTR(Agent):
             all_weight[rows], all_bias[rows] = weight, bias
 
     def follow(self, direction: Tensor, rate: float, scale: float) -> None:
-        """Go along scale times the direction, with momentum, in this shard's slice."""
+        """Step by scale times the direction, with momentum, in this shard's slice."""
         part = self.shard.part
         momentum = self._momentum[part]
         momentum.mul_(self.settings.momentum).add_(direction[part], alpha=scale)
@@ -280,14 +280,14 @@ class ACKTR(Agent):
 
 
 def part(total: int, parts: int, index: int) -> slice:
-    """One of the parts of about equal length that range(total) is cut into."""
+    """One of the parts of about equal length that range(total) is split into."""
     return slice(round(total * index / parts), round(total * (index + 1) / parts))
 
 
 def deal(sides: Sequence[int], shards: int) -> list[list[int]]:
     """Which factors each shard decomposes: large ones and others, whose turns differ, each evenly.
 
-    The largest first, to whoever has least to do.
+    The largest first, to the shard with the least work.
     """
     shares: list[list[int]] = [[] for _ in range(shards)]
     order = sorted(range(len(sides)), key=lambda k: -sides[k])

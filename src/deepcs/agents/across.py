@@ -1,4 +1,4 @@
-"""All of a shard's novelty that needs the batch: what is paid across training, the learned code."""
+"""A shard's novelty that needs the batch: what is paid across training, and the learned code."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class BatchNovelty:
     def pay(
         self, visited: Visited, life: np.ndarray
     ) -> Generator[Any, Any, tuple[np.ndarray, np.ndarray | None]]:
-        """I of a rollout, (T, N), given what this life pays, and the code that actors are to take,
-        if any.
+        """I of a rollout, (T, N), given what this lifetime pays, and the encoder that actors get
+        now, if any.
         """
         paid, code = life, None
         if self.bonus is not None:

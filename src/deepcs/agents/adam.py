@@ -7,10 +7,10 @@ from torch import Tensor
 
 
 class Adam:
-    """As PyTorch has it: `w -= rate·m̂ / (sqrt(v̂) + epsilon)`.
+    """As in PyTorch: `w -= rate·m̂ / (sqrt(v̂) + epsilon)`.
 
     m̂ and v̂ are the running means of the gradient and of its square, corrected for their start at
-    0. Those means are all its state: which step it is, the caller says.
+    0. Those means are its only state: the caller gives the number of the step.
     """
 
     def __init__(

@@ -3,11 +3,11 @@
 A run plays N actors side by side and learns from all of them. The actors are divided among
 *shards*; each shard has some of the actors, a network, and one `Agent` object. Shards run in
 lockstep, in as many processes as there are cores. The network's weights, and whatever else the
-learner names, lie once in memory that all shards share. Results never depend on how many processes
+learner names, are in memory that all shards share. Results never depend on how many processes
 there are, only on the number of shards.
 
-Everything else (the loop, processes, checkpoints, logs, evaluation, resuming) knows only what
-stands here. To add a learner, derive from `Agent`:
+Everything else (the loop, processes, checkpoints, logs, evaluation, resuming) knows only this
+interface. To add a learner, derive from `Agent`:
 
     @dataclass(frozen=True)
     class MySettings:
@@ -45,17 +45,17 @@ from deepcs.agents.rollout import Rollout
 
 Exchange = Generator[Any, Any, dict[str, float]]
 """An update under way. What it yields is this shard's part; what it is sent is the sum of all
-shards' parts, added in the order of the shards, so that it is the same to the bit everywhere:
+shards' parts, added in the order of the shards, so that it is bit-identical in all shards:
 numbers, NumPy arrays, Counters. A bare `yield` is a barrier. It returns a number for each column
 that it logs, the same in every shard."""
 
 
 class AgentSettings(Protocol):
-    """What every learner's settings, a frozen dataclass, have; the rest is the learner's own.
+    """Fields of every learner's settings, a frozen dataclass; others are the learner's own.
 
     If they have a method check(), it is called before anything is trained, and raises ValueError
-    in one sentence for numbers that cannot be meant. If they have a method resolved(), it returns
-    them with every choice made, as they are saved. If they have `values` and it is "two", R and I
+    in one sentence for invalid numbers. If they have a method resolved(), it returns them with all
+    defaults resolved, as they are saved. If they have `values` and it is "two", R and I
     are not mixed: rewards are (T, N, 2), and the network has a value for each.
     """
 
@@ -93,7 +93,7 @@ class Moment:
     logged: bool
     """a row of curve.csv ends with it: columns that cost time may be left out elsewhere"""
     progress: float = 0.0
-    """share of the run's steps that are done, from 0 to 1: what schedules go by"""
+    """share of the run's steps that are done, from 0 to 1: schedules depend on it"""
 
 
 @dataclass(frozen=True)
@@ -132,11 +132,11 @@ class Agent:
     columns: ClassVar[tuple[str, ...]]
     """of curve.csv, each the mean over the updates since the last row"""
     takes_half_precision: ClassVar[bool] = True
-    """learns as well from a gradient whose products are rounded to bfloat16"""
+    """it can learn from a gradient whose products are rounded to bfloat16"""
 
     @classmethod
     def check_division(cls, settings: Any, actors: int, shards: int) -> None:
-        """Raise ValueError, in one sentence, if so many actors cannot be divided into shards."""
+        """Raise ValueError, in one sentence, if the actors cannot be divided into these shards."""
 
     @classmethod
     def kept_samples(cls, settings: Any, actors: int, shards: int) -> tuple[int, int]:

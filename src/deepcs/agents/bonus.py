@@ -1,13 +1,14 @@
 """What is paid for novelty across all of training: a bonus that needs the whole batch.
 
-Each shard has its own `Bonus` object, beside its agent. After a rollout it says what each step is
-worth, (T, N), and learns from the rollout, in step with the other shards. Like a learner's update,
+Each shard has its own `Bonus` object, beside its agent. After a rollout it returns each step's
+bonus, (T, N), and learns from the rollout, in step with the other shards. Like a learner's update,
 `pay` is a generator: what it yields is added up over all shards, in their order, so that results
 are the same for any number of processes. Its state has names, is in every checkpoint, and is the
 same in all shards.
 
-A visit is a step of an actor that ends in a place. Of each rollout, visits count in order of time;
-what several actors do in the same step counts at once, so the order of actors does not matter.
+Each step of an actor is a visit to the tile, cell or frame that it ends in. Within a rollout,
+visits are counted in order of time; those of all actors in the same step are counted together, so
+the order of actors does not matter.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ BONUSES = {
 
 @dataclass(frozen=True)
 class Batch:
-    """Where a bonus lives, and what of the run it must know."""
+    """A bonus's shard, and what it must know of the run."""
 
     index: int
     """of the shard"""
@@ -84,7 +85,7 @@ class Bonus:
         return {}
 
     def load(self, state: Arrays) -> None:
-        """Go on from a saved state."""
+        """Restore a saved state."""
 
 
 def find_bonus(name: str) -> type[Bonus]:
@@ -95,7 +96,7 @@ def find_bonus(name: str) -> type[Bonus]:
 
 
 def combine(novelty: Novelty, life: np.ndarray, across: np.ndarray) -> np.ndarray:
-    """I of what this life pays and of what is paid across training, arrays of one shape.
+    """I, from what this lifetime pays and what is paid across training, arrays of one shape.
 
     Weights are factors in the sum, exponents in the product.
     """

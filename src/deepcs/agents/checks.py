@@ -1,4 +1,4 @@
-"""Numbers in a learner's settings that cannot be meant are refused before anything is trained."""
+"""Invalid numbers in a learner's settings are refused before anything is trained."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_numbers(
     unbounded: Collection[str] = (),
     scheduled: Collection[str] = (),
 ) -> None:
-    """Raise ValueError, in one sentence, for the first setting that cannot be meant.
+    """Raise ValueError, in one sentence, for the first setting that is invalid.
 
     whole: whole numbers from 1 up. shares: from 0 to below 1. portions: from 0 to 1, as discounts
     (gamma) are. least: from that number up. unbounded: may be infinite. scheduled: may

@@ -1,4 +1,4 @@
-"""Counts: 1/√N for a place that all actors together have visited N times in this training."""
+"""Counts: 1/√N for a tile or cell that all actors together have visited N times in this run."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Pseudo-counts: how often a frame was seen, told from a model of how probable frames are.
+"""Pseudo-counts: how often a frame was seen, estimated from a density model of frames.
 
 Bellemare et al. 2016 ask a density model for the probability ρ of a frame x, and for its recoding
-probability ρ', that after one more x. Were ρ = N/n and ρ' = (N + 1)/(n + 1), the frame would have
-been seen N = ρ(1 - ρ')/(ρ' - ρ) times: that is its pseudo-count.
+probability ρ', the one after x is seen once more. Were ρ = N/n and ρ' = (N + 1)/(n + 1), the frame
+would have been seen N = ρ(1 - ρ')/(ρ' - ρ) times: that is its pseudo-count.
 
-Their model (CTS) predicts each pixel from those above and left of it. Ours is smaller: each pixel
-of a small picture has shades that were seen so often there, whatever its neighbours show, so
-ρ(x) = Π (c + α)/(n + αL), with c the times that this pixel had this of L shades in n frames, and
-α = 1/L (one imagined frame). A new combination of shades that are each usual in their places is
-therefore taken for an old one.
+Their model (CTS) predicts each pixel from those above and left of it. Ours is smaller: it
+counts the shades of each pixel of a small image, whatever its neighbours show, so
+ρ(x) = Π (c + α)/(n + αL), where c is how often this pixel had this one of L shades in n frames, and
+α = 1/L (one imagined frame). So a new combination of shades that are each common at their pixels is
+not recognised as new.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PixelDensity:
         self._rows = np.arange(pixels)
 
     def pseudo_counts(self, pictures: np.ndarray) -> np.ndarray:
-        """N of pictures (B, pixels) of whole shades, float64 (B,); nothing is learned."""
+        """N of images (B, pixels) of whole shades, float64 (B,); nothing is learned."""
         alpha = 1 / self.counts.shape[1]
         seen = self.counts[self._rows, pictures] + alpha
         n = self.frames + 1.0  # αL is 1
@@ -52,7 +52,7 @@ class PixelDensity:
         return numbers
 
     def add(self, pictures: np.ndarray) -> None:
-        """Learn pictures (B, pixels)."""
+        """Learn images (B, pixels)."""
         np.add.at(self.counts, (self._rows, pictures), 1)
         self.frames += len(pictures)
 

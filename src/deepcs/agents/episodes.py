@@ -1,7 +1,7 @@
 """A shard's memory of its actors' best episodes, to be learned from again.
 
-An episode is what one return is made of: the steps up to an end of a game, or to the loss of a
-life where that ends returns. Observations are kept compressed.
+An episode is the steps of one return: up to the end of a game, or to the loss of a life where that
+ends returns. Observations are kept compressed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Episode:
-    """A finished one: those of its steps from which on it was rewarded."""
+    """A finished episode: those of its steps whose return is above 0."""
 
     score: float
     """the sum of its rewards"""

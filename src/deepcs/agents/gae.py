@@ -29,7 +29,7 @@ def gae(
     | `values`       | (T, N, K) | of what was seen before each step                              |
     | `bootstrap`    | (N, K)    | of what is seen after the last step                            |
     | `discounts`    | (K,)      | γ                                                              |
-    | `final_values` | (T, N, K) | where a game was cut short: its last observation's; else 0     |
+    | `final_values` | (T, N, K) | where a game was truncated: its last observation's; else 0     |
     """
     if final_values is not None:
         rewards = rewards + discounts * final_values
@@ -42,8 +42,8 @@ def gae(
 
 
 def normalised(advantages: Tensor, sums: np.ndarray, count: int) -> Tensor:
-    """Less the mean, over the standard deviation, of `count` samples whose sum and whose squares'
-    sum are given.
+    """Normalised by mean and standard deviation, given the sums of all `count` samples and of their
+    squares.
     """
     total, squares = map(float, sums)
     mean = total / count

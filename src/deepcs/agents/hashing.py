@@ -1,17 +1,17 @@
-"""The learned code of deepcs-hash: an autoencoder of frames, trained on the way.
+"""The learned code of deepcs-hash: an autoencoder of frames, trained during the run.
 
 After #Exploration (Tang et al. 2017): the hidden layer is a sigmoid code with uniform noise added
 while training, which drives it to 0 and 1; a penalty does the same. Rounded, it is the code of a
-frame, whose SimHash is the cell's number (envs/pictures.py). Smaller than theirs: one layer each
-way instead of convolutions, on a picture of 21x21 pixels, whose shades are predicted as
-probabilities of white instead of by 64 classes.
+frame, whose SimHash is the cell's number (envs/pictures.py). Smaller than theirs: encoder and
+decoder are one layer each instead of convolutions, on an image of 21x21 pixels, whose shades are
+predicted as probabilities of white instead of by 64 classes.
 
 The loss of a batch is the mean over samples of `Σ over pixels of the cross-entropy + λ·mean over
-bits of min(b², (1 - b)²)`, b being the code without noise, and λ in proportion to the pixels: with
-theirs, the code of a small dark picture collapses to one.
+bits of min(b², (1 - b)²)`, b being the code without noise, and λ proportional to the number of
+pixels: with their λ, all small dark images get the same code.
 
-Actors are given the code of the moment every `code_every` updates, and use it from their next game
-on, so that no cell changes its number within a game.
+Every `code_every` updates actors get the current encoder, and use it from their next game on, so
+that no cell changes its number within a game.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class CodeLearner:
 
 
 def aligned(array: np.ndarray) -> Tensor:
-    """float32 where torch puts it: how a product is rounded depends on where its factors begin."""
+    """float32 in memory allocated by torch: rounding of products depends on alignment."""
     return torch.from_numpy(array.astype(np.float32)).clone()
 
 

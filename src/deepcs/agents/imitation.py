@@ -30,7 +30,7 @@ COLUMNS = ("imitation_loss", "imitated", "remembered")
 
 
 def check_imitation(agent: str, settings: Any) -> None:
-    """Raise ValueError for settings of imitation that have no effect, or cannot be meant."""
+    """Raise ValueError for settings of imitation that have no effect, or are invalid."""
     times, samples = settings.imitation, settings.imitation_samples
     if isinstance(times, bool) or not isinstance(times, int) or times < 0:
         raise ValueError(f"Got {agent}.imitation {times!r}; give a whole number from 0 up.")
@@ -47,7 +47,7 @@ def samples_of(settings: Any) -> int | None:
 
 
 def check_room(agent: str, settings: Any, actors: int) -> None:
-    """Raise ValueError if so many actors cannot be remembered a step each."""
+    """Raise ValueError if there is not a sample for each actor."""
     samples = samples_of(settings)
     if samples is not None and samples < actors:
         raise ValueError(
@@ -77,7 +77,7 @@ class SelfImitation:
         self.memory = EpisodeMemory(seen, len(shard.actors), samples // shard.shards, gamma)
 
     def remember(self, rollout: Rollout) -> None:
-        """Take in this shard's part of a rollout."""
+        """Add this shard's part of a rollout."""
         rewards = rollout.rewards.reshape(*rollout.ends.shape, -1)[..., 0]
         arrays = (each.cpu().numpy() for each in (rollout.actions, rewards, rollout.ends))
         self.memory.add(*arrays)
@@ -86,7 +86,7 @@ class SelfImitation:
         self, moment: Moment, descend: Callable[[float], None]
     ) -> Generator[Any, Any, dict[str, float]]:
         """Some minibatches; `descend` follows this shard's slice of the gradient, given its squared
-        norm. All weights must be new.
+        norm. All weights must be up to date.
         """
         here = len(self.memory)
         holding, remembered = yield np.array([here > 0, here], np.int64)
@@ -98,7 +98,7 @@ class SelfImitation:
             squared, means = yield from self._agent.add_up_gradients(means)
             descend(squared)
             sums = sums + means
-            yield  # all weights are new
+            yield  # all weights are updated
         loss, better = sums / self._times
         return {"imitation_loss": loss, "imitated": better, "remembered": float(remembered)}
 

@@ -8,9 +8,10 @@ gradient (A ⊗ G + λ)⁻¹ vec(dW) needs no larger matrix than these:
 
     V = Q_G [ (Q_Gᵀ dW Q_A) / (e_G e_Aᵀ + λ) ] Q_Aᵀ
 
-A convolution uses W at T places of each sample: A = Σ p pᵀ / T² over its patches p, G = T Σ g gᵀ.
-A bias has a block of its own, with G alone; a convolution's is that of its output gradients summed
-over all places. (Martens & Grosse 2015; Grosse & Martens 2016; constants as in Baselines.)
+A convolution uses W at T spatial positions of each sample: A = Σ p pᵀ / T² over its patches p, and
+G = T Σ g gᵀ. A bias has a separate block, with G alone; a convolution's is that of its output
+gradients summed over all positions. (Martens & Grosse 2015; Grosse & Martens 2016; constants as in
+Baselines.)
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from deepcs.agents.plan import Conv
 
 NEGLIGIBLE = 1e-6  # eigenvalues up to this count as 0 (Baselines)
 COLUMN_BLOCKS = 4  # of a symmetric product, each done from the diagonal on: 5/8 of the whole
-STEEP = 100  # times the damping: curvature from which on a shortcut's rounding is put right
+STEEP = 100  # times the damping: curvature above which a shortcut's rounding is corrected
 CHUNK = 16  # samples whose patches are cut out at a time, so that they stay in the cache
 
 
@@ -51,7 +52,7 @@ def bases_numbers(layers: Sequence[Layer]) -> int:
 
 
 class Statistics:
-    """Running means of all factors; only upper triangles count, the rest is symmetry."""
+    """Running means of all factors; only upper triangles are used, as factors are symmetric."""
 
     def __init__(self, layers: Sequence[Layer], memory: Tensor) -> None:
         """`memory`: flat, of `statistics_numbers`; it holds the whole state."""

@@ -1,7 +1,7 @@
 """The layers of the built-in network: forward, and backward written by hand.
 
-Images lie channels-last. Most of the time of training goes here, so what is made once (views,
-steps of a forward pass) is made once, and each gradient is computed in the faster of two ways.
+Images are channels-last. Most of the training time is spent here, so views and the steps of a
+forward pass are made only once, and each gradient is computed in the faster of two ways.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from deepcs.agents.plan import Conv, Linear, Shape, Spec, parameter_count, plan_
 PATCH_LIMIT = 2**22
 """Numbers. Patches that stay in the cache: one matrix product beats oneDNN's weight gradient."""
 FEW_OUTPUTS = 32
-"""Fewer outputs than this hardly repay the cutting of patches:"""
+"""With fewer outputs than this, cutting patches hardly pays:"""
 FEW_OUTPUTS_PATCH_LIMIT = 2**17
-"""so it must be few numbers."""
+"""so patches must be smaller than this."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Layer:
     For a batch of B, `inputs` are (B, *input_shape), `outputs` and `d_outputs`, the gradient of
     a loss with respect to the outputs before the ReLU, are (B, *output_shape).
 
-    Inputs and `d_outputs` are of the type that the layer multiplies in; `outputs` may be of a wider
-    one. In half precision each product is summed up in float32 and rounded once.
+    Inputs and `d_outputs` are of the type that the layer multiplies in; `outputs` may be wider. In
+    half precision each product is accumulated in float32 and rounded once.
     """
 
     name: str

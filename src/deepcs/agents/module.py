@@ -6,7 +6,7 @@ with
     forward(observations) -> logits (B, actions), values (B,)
 
 where actions that are not Discrete have other outputs in place of logits (policy.py). For a learner
-with several values, values are (B, number of values); a function with a parameter `values` is told
+with several values, values are (B, number of values); a function with a parameter `values` gets
 that number. A network with memory is a module with an attribute `memory_size` and
 
     forward(observations, memory) -> logits, values, memory
@@ -72,7 +72,7 @@ class ModuleNetwork:
         return torch.cat([values.detach() for _, values in self._kept])
 
     def initialise(self, seed: int) -> None:
-        """The weights that the module itself begins with, drawn by the seed."""
+        """The module's own initial weights, drawn by the seed."""
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:

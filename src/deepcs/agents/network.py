@@ -1,7 +1,7 @@
 """The actor-critic network, with a backward pass written by hand.
 
-Weights do not change during a rollout, so its forward passes are those of the update too. Each
-layer's input is kept as the rollout goes along, and one backward pass over all T·N samples gives
+Weights do not change during a rollout, so the update can use the rollout's forward passes. Each
+layer's input is kept during the rollout, and one backward pass over all T·N samples gives
 the gradient exactly, without a second forward pass and without autograd.
 """
 
@@ -33,7 +33,7 @@ class Tape:
 class Network:
     """Policy logits and value of each observation, and the gradient of a whole rollout.
 
-    `policy`: what the logits mean; None: one of so many actions.
+    `policy`: what the logits mean; None: one of that many Discrete actions.
     `values`: how many values each observation has; where these are one, arrays of them are (B,),
     else (B, values).
     `parameters` and `gradient` are flat vectors of `parameter_count(...)` numbers, which the caller
@@ -110,7 +110,7 @@ class Network:
         return self.named(self.gradient)
 
     def named(self, flat: Tensor) -> dict[str, Tensor]:
-        """Views of any flat vector that lies beside the parameters, named as they are."""
+        """Views of any flat vector laid out as the parameters, with their names."""
         named: dict[str, Tensor] = {}
         *trunk, head = self._bind(flat, flat)
         for layer in trunk:
@@ -189,7 +189,7 @@ class Network:
             self.layers[-2::-1], self.layers[:0:-1], self.inputs[:0:-1], strict=True
         ):
             d_inputs = layer.input_gradient(inputs, gradients[-1])
-            # The inputs are the ReLU's outputs: it let pass what is positive.
+            # The inputs are the ReLU's outputs: the gradient passes where they are positive.
             torch.ops.aten.threshold_backward.grad_input(d_inputs, inputs, 0, grad_input=d_inputs)
             gradients.append(d_inputs.reshape(-1, *below.output_shape).to(below.dtype))
         return gradients[::-1]

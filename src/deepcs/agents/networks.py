@@ -3,7 +3,7 @@
 `fast` (network.py) is the default: the layers of the paper with a backward pass written by hand,
 for observations that are one array; `narrow` is the same at half the width, for large images.
 `joint` (joint.py) is for observations of several arrays and for Box actions, by autograd. Any other
-is a function of the user's own, given as `module:function` (module.py).
+is the user's own function, given as `module:function` (module.py).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from deepcs.system.importing import is_path, load_object
 
 Observations = Tensor | dict[str, Tensor]
 NETWORKS = ("fast", "narrow", "joint")
-COPIES = 3  # of what is seen and what the layers give, gradients included: 2.5 to 2.8 measured
+COPIES = 3  # of observations and activations, gradients included: 2.5 to 2.8 measured
 
 
 class ActorCritic(Protocol):
     """Policy logits and value of each observation, and the gradient of a whole rollout.
 
-    Logits are the outputs for the policy: where actions are not Discrete, what policy.py says.
+    Logits are the outputs for the policy; for actions that are not Discrete see policy.py.
 
-    T is the number of steps of a rollout, N of the actors; samples stand in the order t·N + n.
+    T is the number of steps of a rollout, N of the actors; samples are in the order t·N + n.
     Where a network has several values, arrays of them have one more axis, the last.
     """
 
@@ -97,7 +97,7 @@ class NetworkPlan:
 
     @property
     def is_fast(self) -> bool:
-        """Whether it has layers and a backward pass of our own, at either width."""
+        """Whether it is the hand-written network, `fast` or `narrow`."""
         return self.name in ("fast", "narrow")
 
     @property
@@ -128,7 +128,7 @@ class NetworkPlan:
         device: torch.device | str = "cpu",
         precision: Precision = "float32",
     ) -> ActorCritic:
-        """A network for rollouts of so many steps of so many actors; its vectors may be shared.
+        """A network for rollouts of `steps` steps of `envs` actors; its vectors may be shared.
 
         precision: other than float32 for `fast` and `narrow` only.
         """
@@ -175,7 +175,7 @@ def plan_network(name: str, spaces: Spaces, values: int = 1) -> NetworkPlan:
     module = make_checked(name, _maker(name), spaces, values)
     has_memory = bool(getattr(module, "memory_size", 0))
     plan = NetworkPlan(name, spaces, count_parameters(module), values, has_memory)
-    if values > 1:  # more than most networks have: refused before anything is written
+    if values > 1:  # most networks have one: refused before anything is written
         plan.build(envs=1, steps=1).evaluate(as_tensors(create_empty_array(observation)))
     return plan
 

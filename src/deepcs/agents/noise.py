@@ -11,8 +11,8 @@ from torch import Tensor
 class ActionNoise:
     """Uniform numbers for each actor at each step: one, or an array of a shape.
 
-    Counter-based: step and actor say where in Philox's output a number stands, so it is the same
-    whichever process asks for it, and a resumed run needs no saved generator.
+    Counter-based: step and actor determine a number's position in Philox's output, so it is the
+    same in every process, and a resumed run needs no saved generator.
     """
 
     def __init__(self, seed: int, shape: tuple[int, ...] = ()) -> None:

@@ -1,6 +1,6 @@
-"""Which layers the built-in network has: chosen by the shape of what it sees.
+"""The layers of the built-in network, chosen by the shape of observations.
 
-Images lie channels-last in memory: an image layer's input and output are (B, height, width,
+Images are channels-last in memory: an image layer's input and output are (B, height, width,
 channels), its weight is (out, height, width, channels), and the first fully connected layer reads
 its columns in the order (height, width, channels).
 """
@@ -61,7 +61,7 @@ NATURE: tuple[Spec, ...] = (Conv(32, 8, 4), Conv(64, 4, 2), Conv(64, 3, 1), Line
 NARROW: tuple[Spec, ...] = (Conv(16, 8, 4), Conv(32, 4, 2), Conv(32, 3, 1), Linear(256))
 """The same with half as many channels and units: a third of the work."""
 SMALL: tuple[Spec, ...] = (Conv(8, 3, 1, padding=1), Linear(64))
-"""For worlds drawn one pixel a cell."""
+"""For small images, such as the mazes', of one pixel per tile."""
 FLAT: tuple[Spec, ...] = (Linear(64), Linear(64))
 """Baselines' network for vectors (with ReLU)."""
 

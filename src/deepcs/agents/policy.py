@@ -1,4 +1,4 @@
-"""What a policy is, for each kind of action: the one table that learners and players ask.
+"""Policies for each kind of action, as learners and players use them.
 
 A network gives each observation some numbers, its *outputs*. A `Policy` draws actions from them
 and says what the environment is sent; its `Distribution` has what a loss needs: log π(a), the
@@ -105,7 +105,7 @@ class Categorical:
 
 
 class Choices:
-    """Several choices at once, independent of each other, by logits (B, Σn)."""
+    """Several independent choices, by logits (B, Σn)."""
 
     def __init__(self, logits: Tensor, sizes: tuple[int, ...]) -> None:
         self._parts = [Categorical(part) for part in torch.split(logits, list(sizes), 1)]
@@ -125,7 +125,7 @@ class Choices:
 
 
 class Gaussian:
-    """Numbers, independent of each other, by means and log standard deviations (B, d) each."""
+    """Independent normal numbers, by means and log standard deviations (B, d) each."""
 
     def __init__(self, outputs: Tensor) -> None:
         self._mean, self._log_std = outputs.chunk(2, 1)
@@ -209,9 +209,9 @@ class ChoicesPolicy:
 class GaussianPolicy:
     """Box actions: normal numbers in units of the box, scaled to it and clipped to its bounds.
 
-    In its own units a side of the box with two bounds is −1 to 1, so that a standard deviation of
-    1, which the built-in network begins with, is half of it whatever the environment's units. A
-    side that is open at an end is as it is.
+    A dimension with two bounds is scaled to −1 to 1, so that a standard deviation of 1, which the
+    built-in network begins with, is half its range whatever the environment's units. A dimension
+    with an open end is not scaled.
     """
 
     space: gymnasium.spaces.Box
@@ -252,7 +252,7 @@ class GaussianPolicy:
 
     @functools.cached_property
     def _sides(self) -> tuple[np.ndarray, ...]:
-        """Lowest, highest, middle and half length of the box's sides; of open ones 0 and 1."""
+        """Lowest, highest, middle and half length of the box's dimensions; of open ones 0 and 1."""
         low, high = self.space.low.astype(np.float64), self.space.high.astype(np.float64)
         bounded = np.isfinite(low) & np.isfinite(high)
         ends = np.where(bounded, low, -1), np.where(bounded, high, 1)

@@ -1,12 +1,12 @@
 """PPO: proximal policy optimisation (Schulman et al. 2017), with a value for each reward.
 
-Each rollout is gone through several times, in minibatches. The loss of a minibatch is
-`-mean(min(r·A, clip(r)·A)) - entropy·mean(H) + value·Σ mean((V - R)²/2)`, where r is π(a) over
-what it was when the action was taken, and the sum is over the values. Advantages A are by
+Each rollout is learned from for several epochs, in minibatches. The loss of a minibatch is
+`-mean(min(r·A, clip(r)·A)) - entropy·mean(H) + value·Σ mean((V - R)²/2)`, where r is π(a) divided
+by its value when the action was taken, and the sum is over the values. Advantages A are by
 generalised advantage estimation (GAE, Schulman et al. 2016).
 
-With two values, of the game's reward R and of the intrinsic reward I, each with a discount of its
-own, the advantages are added with weights (Burda et al. 2019). K is how many values there are.
+With two values, of the game's reward R and of the intrinsic reward I, each with its own
+discount, the advantages are added with weights (Burda et al. 2019). K is how many values there are.
 """
 
 from __future__ import annotations
@@ -136,12 +136,12 @@ class PPO(Agent):
                 step += 1
                 self._descend(step, moment, squared)
                 sums, norms = sums + losses, norms + sqrt(squared)
-                yield  # all weights are new
+                yield  # all weights are updated
         count = settings.epochs * (self._batch // minibatch)
         columns = {"gradient_norm": norms / count, **explained, **loss_columns(sums / count)}
         if self._imitation is not None:
             self._imitation.remember(rollout)
-            # Adam's step stays the same: how many were imitation's before is not remembered.
+            # Adam's step count stays the same: the number of earlier imitation steps is not saved.
             descend = functools.partial(self._descend, step, moment)
             columns |= yield from self._imitation.learn(moment, descend)
         return columns
@@ -244,7 +244,7 @@ def loss_gradients(
 
 
 def loss_columns(means: np.ndarray) -> dict[str, float]:
-    """Of what `loss_gradients` says."""
+    """The columns, from the sums of `loss_gradients`."""
     policy, entropy, divergence, clipped, *of_values = map(float, means)
     return {
         "entropy": entropy,

@@ -28,25 +28,25 @@ class PPOSettings:
     n_steps: int = 128
     """steps of each actor between two updates (Schulman et al.)"""
     epochs: int = 3
-    """times that each rollout is gone through (Schulman et al.; Baselines: 4)"""
+    """passes over each rollout (Schulman et al.; Baselines: 4)"""
     minibatch: int = 256
     """samples of one gradient step, over all shards (Schulman et al.)"""
     learning_rate: float = 2.5e-4
-    """step size of Adam at the start (Schulman et al.)"""
+    """learning rate of Adam at the start (Schulman et al.)"""
     schedule: Literal["linear", "constant"] = "constant"
     """the learning rate over the run: linear to 0 (Baselines), or constant"""
     clip: float = 0.2
-    """how far from 1 the ratio of new and old policy still pays (Baselines; for Atari: 0.1)"""
+    """clip range, around 1, of the ratio of new to old policy (Baselines; for Atari: 0.1)"""
     gae_lambda: float = 0.95
     """λ of the advantages: 0 trusts the next value, 1 the rewards alone (Schulman et al.)"""
     normalise: bool = True
-    """advantages less their mean, over their standard deviation in the rollout of all actors"""
+    """normalise advantages by their mean and standard deviation over the whole rollout"""
     entropy: Scheduled = 0.01
     """weight of the policy's entropy, in nats, in the loss (Schulman et al.); 0.01:0.001 changes"""
     value: float = 0.5
     """weight of each value's half squared error in the loss (Baselines)"""
     max_gradient_norm: float = 0.5
-    """Euclidean norm to which longer gradients are shortened (Baselines)"""
+    """global norm to which gradients are clipped (Baselines)"""
     adam_beta1: float = 0.9
     """decay per gradient step of Adam's mean gradient"""
     adam_beta2: float = 0.999
@@ -62,14 +62,14 @@ class PPOSettings:
     gamma_intrinsic: float | None = None
     """two values: discount per step of I; None: 0.99 (Burda et al.)"""
     weight_game: float | None = None
-    """two values: of R's advantage in the sum; None: 2 (Burda et al.)"""
+    """two values: weight of R's advantage in the sum; None: 2 (Burda et al.)"""
     weight_intrinsic: Scheduled | None = None
-    """two values: of I's advantage in the sum; None: 1 (Burda et al.); 1:0.1 changes"""
+    """two values: weight of I's advantage in the sum; None: 1 (Burda et al.); 1:0.1 changes"""
 
     imitation: int = 0
-    """minibatches of self-imitation per update, of the best episodes so far (Oh et al.)"""
+    """minibatches of self-imitation per update, from the best episodes so far (Oh et al.)"""
     imitation_samples: int | None = None
-    """with imitation: steps of these that are remembered; None: 16,384"""
+    """with imitation: steps of these episodes that are kept; None: 16,384"""
 
     def check(self) -> None:
         check_numbers(
@@ -96,7 +96,7 @@ class PPOSettings:
                 )
 
     def resolved(self) -> PPOSettings:
-        """With numbers for all that has an effect."""
+        """With all defaults resolved."""
         defaults = OF_VALUES[self.values].items()
         open_ones: Any = {name: number for name, number in defaults if getattr(self, name) is None}
         return replace(self, imitation_samples=samples_of(self), **open_ones)
@@ -112,7 +112,7 @@ class PPOSettings:
     def of_streams(self, streams: int) -> tuple[list[float], list[float]]:
         """Discounts and weights of the rewards that the learner gets.
 
-        Of two values only R's is left where nothing intrinsic is paid.
+        Of two values only R's is left without intrinsic reward.
         """
         used = self.resolved()
         if used.values == "one":

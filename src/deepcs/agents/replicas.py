@@ -1,7 +1,7 @@
-"""All shards, in this process and in others, as one thing with few verbs.
+"""All shards, in this process and in others, as one object with few methods.
 
-It knows nothing of algorithms: an update is played in every shard at once, what the shards yield
-is added up and sent back to all, until they return.
+It knows no algorithm: an update runs in all shards in parallel, what they yield is summed and sent
+back to all, until they return.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Arrays = dict[str, np.ndarray]
 
 
 class DivergedError(RuntimeError):
-    """What the learner works out is no longer finite."""
+    """What the learner computes is no longer finite."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one update."""
+    """The result of one update."""
 
     games: list[FinishedGame]
     """that ended in its rollout, in order of time, then of actor"""
@@ -49,7 +49,7 @@ class Outcome:
 
 
 def check_workers(workers: int | None) -> None:
-    """Raise ValueError if there cannot be so many."""
+    """Raise ValueError if there cannot be this many."""
     if workers is not None:
         check_whole("{} workers", workers, 0, limits.WORKERS, " (0: chosen)")
 
@@ -67,7 +67,7 @@ def check_memory(training: Training, plan: NetworkPlan) -> None:
 
 
 class Replicas:
-    """Rolls out, updates, freezes and thaws.
+    """Collects rollouts, updates, saves and restores.
 
     `workers` processes emulate: as many replicas, this process the first of them, up to the
     number of shards; beyond that each replica has several emulating for it. Results are the same
@@ -158,7 +158,7 @@ class Replicas:
         return self._own.shards[0].novelty
 
     def load(self, weights: Arrays, vectors: Arrays, *, games_go_on: bool = True) -> None:
-        """Take over saved weights and vectors. games_go_on: the actors will be restored too."""
+        """Load saved weights and vectors. games_go_on: the actors will be restored too."""
         _copy(weights, self.network.named(self.network.parameters))
         _copy(vectors, self._saved_vectors())
         self._each("recall", vectors, games_go_on)
@@ -187,7 +187,7 @@ class Replicas:
         return [seen for group in self._each("rewards_seen") for seen in group]
 
     def _each(self, verb: str, *args: Any) -> list[Any]:
-        """Do a verb of ShardGroup in every process at once; this one's result first."""
+        """Call a method of ShardGroup in every process in parallel; this process's result first."""
         for other in self._others:
             other.ask(verb, *args)
         own = getattr(self._own, verb)(*args)

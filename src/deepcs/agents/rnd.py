@@ -1,11 +1,11 @@
-"""Random network distillation (Burda et al. 2019): what the trained network cannot tell is new.
+"""Random network distillation (Burda et al. 2019): what the trained network cannot predict is new.
 
 A fixed random network f and a trained one g see the newest frame; I is the mean squared difference
-of what they put out, divided by the running deviation of its discounted sums. As published: pixels
-are normalised by their running mean and deviation and clipped to ±5; the deviation of returns goes
-on through the ends of games. Ours: the networks are smaller (half the filters, one hidden layer
-more in g instead of two), and the first rollout takes the place of the random steps that pixels are
-first normalised by. A quarter of the samples, drawn anew each time, trains g, as in theirs.
+of their outputs, divided by the running standard deviation of its discounted sums. As published:
+pixels are normalised by their running mean and deviation and clipped to ±5; the discounted sums
+continue through the ends of games. Ours: the networks are smaller (half the filters, one hidden
+layer more in g instead of two), and the first rollout replaces the random steps that initialise the
+pixels' normalisation. A random quarter of the samples trains g, as in theirs.
 """
 
 from __future__ import annotations

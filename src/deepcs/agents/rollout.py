@@ -1,7 +1,7 @@
 """A rollout: T steps of one shard's N actors, as the learner gets them.
 
-Rewards R and I leave the actors apart; they are mixed here, just before the learner, unless it
-has a value for each.
+Actors return R and I separately; they are mixed here, just before the learner, unless it has a
+value for each.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FinishedGame:
 
 @dataclass(frozen=True)
 class Cut:
-    """A game that was cut off, though for the learner it goes on from its last observation."""
+    """A truncated game, whose return is bootstrapped from the value of its last observation."""
 
     t: int
     seat: int
@@ -64,7 +64,7 @@ class Rollout:
     actions: Tensor
     """int64; or (T, N, …), where actions are not Discrete: see policy.py"""
     rewards: Tensor
-    """float32: R and I mixed, as the learner is to be paid; or (T, N, 2): R, clipped, and I"""
+    """float32: R and I mixed, the learner's reward; or (T, N, 2): R, clipped, and I"""
     game_rewards: np.ndarray
     """float64: R alone, unclipped"""
     intrinsic: np.ndarray
@@ -89,11 +89,11 @@ class RewardRules:
     life_ends_return: bool
     """losing a life is an end"""
     bootstrap_cut: bool
-    """a game that was cut off goes on, for the learner, with the value of its last observation"""
+    """a truncated game's return is bootstrapped from the value of its last observation"""
 
     @property
     def streams(self) -> int:
-        """Rewards that the learner gets in a step, each with a value of its own."""
+        """Rewards that the learner gets in a step, each with its own value."""
         return 2 if self.paid and is_apart(self.weight) else 1
 
 
@@ -155,7 +155,7 @@ class Actors:
         )
 
     def _rewards(self, intrinsic: np.ndarray) -> Tensor:
-        """What the learner is paid, of R and this I."""
+        """The learner's reward, from R and this I."""
         rules, both = self._rules, (self._game_rewards, intrinsic)
         if is_apart(rules.weight):
             paid = separate_rewards(*both, clip=clips_apart(rules.weight), paid=rules.paid)
@@ -194,7 +194,7 @@ class Actors:
         return self._observations.to(self._device)
 
     def _see(self, observations: Any) -> None:
-        """Look at these arrays, which every step of the pool overwrites."""
+        """Views of these arrays, which every step of the pool overwrites."""
         self._observations: Observations = as_tensors(observations)
 
     def _on_device(self, array: np.ndarray) -> Tensor:

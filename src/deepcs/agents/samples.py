@@ -1,4 +1,4 @@
-"""A shard's samples of one rollout, to be learned from more than once and in any order.
+"""A shard's samples of one rollout, to be learned from several times and in any order.
 
 Of T steps of N actors, sample t·N + n is what actor n saw in step t.
 """
@@ -21,9 +21,9 @@ WHOLE = ""  # the name of observations that are one array
 
 
 class SeenObservations:
-    """What the actors saw, in its own type (uint8 for pictures), room for one rollout.
+    """A rollout's observations, in their own type (uint8 for images).
 
-    Pictures lie channels last, as the network reads them.
+    Images are channels last, as the network reads them.
     """
 
     def __init__(self, n_steps: int) -> None:
@@ -50,7 +50,7 @@ class SeenObservations:
         return taken.get(WHOLE, taken)
 
     def pack(self, sample: int) -> bytes:
-        """One sample's, compressed; pictures plane by plane, which are alike."""
+        """One sample's, compressed; images plane by plane, as planes are alike."""
         parts = (planes_first(part[sample][None]) for part in self._parts.values())
         content = b"".join(part.contiguous().cpu().numpy().tobytes() for part in parts)
         return zlib.compress(content, 1)

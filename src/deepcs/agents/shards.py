@@ -1,6 +1,6 @@
 """The shards of one process, and the memory that all shards share.
 
-What is computed where never depends on how many processes there are, so neither do the results.
+A shard's computation never depends on the number of processes, so neither do the results.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ def size_in_bytes(training: Training, plan: NetworkPlan) -> int:
 
 
 def edges(total: int, parts: int, multiple: int = 1) -> list[range]:
-    """Cut range(total) into parts of about equal length, at multiples of a number."""
+    """Split range(total) into parts of about equal length, at multiples of a number."""
     cuts = [round(total * k / parts / multiple) * multiple for k in range(parts)] + [total]
     return [range(cuts[k], cuts[k + 1]) for k in range(parts)]
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a shard says at one moment of an update."""
+    """What a shard yields in an update, or returns at its end."""
 
     value: Any
     """to be added up with the other shards'; once done: finished games, and what it logs"""
@@ -172,7 +172,7 @@ class LiveShard:
         return rollout.games, columns
 
     def go_on(self, total: Any) -> Part:
-        """Go on with the update, given the sum of all shards' parts."""
+        """Continue the update, given the sum of all shards' parts."""
         assert self._update is not None
         try:
             return Part(self._update.send(total))
@@ -190,7 +190,7 @@ class LiveShard:
         return [{**seat, "memory": row} for seat, row in zip(seats, rows, strict=True)]
 
     def restore(self, seats: list[Snapshot]) -> None:
-        """Go on from the snapshots of all actors, of which this shard takes its own."""
+        """Restore this shard's actors, given the snapshots of all."""
         own = seats[self.numbers.start : self.numbers.stop]
         self.actors.restore(own)
         if self.network.memory is not None:
@@ -199,7 +199,7 @@ class LiveShard:
 
 
 class ShardGroup:
-    """The shards that live in one process; its verbs do all of them in turn."""
+    """The shards of one process; its methods apply to each of them in turn."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class ShardGroup:
         # As use_deterministic_algorithms(True), which would import torch's compiler: 2 s of CPU time.
         torch.set_deterministic_debug_mode("error")
         deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # none is read
-        torch.set_flush_denormal(True)  # mean squares of dead weights decay into slow numbers
+        torch.set_flush_denormal(True)  # mean squares of dead weights decay into slow denormals
         self.vectors = SharedVectors(training, plan, memory)
         self.shards = [LiveShard(training, plan, i, self.vectors, pool_workers) for i in indices]
 

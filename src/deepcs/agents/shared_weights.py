@@ -45,11 +45,11 @@ class SharedWeights:
         for other in self._gradients[1:]:
             total[self._part] += other[self._part]
         self._adam.step(number, total, self._rate, part=self._part)
-        yield  # all weights are new
+        yield  # all weights are updated
 
 
 def flat_views(module: torch.nn.Module, parameters: Tensor, gradient: Tensor) -> None:
-    """Let a module's weights and gradients be views of flat vectors."""
+    """Make a module's weights and gradients views of flat vectors."""
     start = 0
     for each in module.parameters():
         end = start + each.numel()

@@ -1,4 +1,4 @@
-"""All that a run tells its shards."""
+"""A run's settings for its shards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deepcs.curiosity.novelty import Novelty
 
 @dataclass(frozen=True)
 class Training:
-    """Who learns, where, and how the actors are divided; every choice is made already."""
+    """Who learns, where, and how the actors are divided; all defaults are resolved."""
 
     world: str
     actor_settings: dict[str, Any]
@@ -24,7 +24,7 @@ class Training:
     settings: Any
     """of the agent"""
     network: str
-    """fast, joint or module:function"""
+    """fast, narrow, joint or module:function"""
     actors: int
     shards: int
     seed: int
@@ -35,7 +35,7 @@ class Training:
     precision: Precision = "float32"
     """in which the network multiplies"""
     novelty: Novelty | None = None
-    """what of it needs the whole batch; None: nothing"""
+    """novelty that needs the whole batch; None: there is none"""
 
     @property
     def agent_type(self) -> type[Agent]:

@@ -22,13 +22,13 @@ class NoveltyVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
     The actors' infos must have `cell` (for counts) or `frame` (for pseudo-counts and rnd), as
     those of deepcs.CuriosityWrapper(env, frames=True) and of deepcs.make_vec(..., frames=True) do.
     Rewards are R and I mixed by `weight`; infos have `intrinsic`, that I, and `across`, its part
-    across training. For Stable-Baselines3 put deepcs.to_sb3 around it.
+    across training. For Stable-Baselines3 wrap it with deepcs.to_sb3.
 
     >>> import deepcs
     >>> envs = deepcs.make_vec("KeyHallway", num_envs=2, workers=0, mix=False)
     >>> envs = NoveltyVectorWrapper(envs, "counts")
     >>> _ = envs.reset(seed=0)
-    >>> rewards = envs.step(np.array([1, 1]))[1]  # both enter the same tile at once: N is 2
+    >>> rewards = envs.step(np.array([1, 1]))[1]  # both enter the same tile in one step: N is 2
     >>> rewards.round(3).tolist()
     [0.707, 0.707]
     """
@@ -58,7 +58,7 @@ class NoveltyVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         self._bonus: Any = None
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Info]:
-        """Step all actors, and pay them."""
+        """Step all actors and mix their rewards."""
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         last = final_infos(infos, np.logical_or(terminated, truncated))
         seen = self._of_step(infos, last, self._needed, None)
@@ -74,7 +74,7 @@ class NoveltyVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         return observations, mix_rewards(game, paid, self.weight), terminated, truncated, infos
 
     def _bonus_for(self, seen: np.ndarray) -> Any:
-        """Made when first needed: before that, nobody knows how large frames are."""
+        """Made when first needed: before that, the size of frames is unknown."""
         if self._bonus is None:
             frame = tuple(seen.shape[1:]) or None
             sizes = self._kind.vectors(self.novelty, frame, 1)
@@ -86,7 +86,7 @@ class NoveltyVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         return self._bonus
 
     def _of_step(self, infos: Info, last: dict[int, Any], name: str, instead: Any) -> np.ndarray:
-        """What the step just taken says by that name, also where a game ended with it."""
+        """The last step's infos of that name, also where a game ended in it."""
         if name not in infos:
             if instead is None:
                 raise ValueError(
@@ -109,7 +109,7 @@ class NoveltyVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         return {**{f"vector {name}": v for name, v in vectors.items()}, **self._bonus.state()}
 
     def load(self, state: dict[str, np.ndarray], frame: tuple[int, int] | None = None) -> None:
-        """Go on from a saved state; `frame`: height and width of frames, where they are needed."""
+        """Restore a saved state; `frame`: height and width of frames, where they are needed."""
         bonus = self._bonus_for(np.zeros((1, *(frame or ())), np.uint8))
         for name, vector in bonus.batch.vectors.items():
             vector.copy_(torch.from_numpy(state[f"vector {name}"]))

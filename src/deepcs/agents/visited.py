@@ -1,4 +1,4 @@
-"""What a rollout tells of where the actors were."""
+"""Which tiles, cells or frames a rollout's actors visited."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ class Visited:
     """Where a shard's N actors were in a rollout of T steps."""
 
     cells: np.ndarray
-    """int64 (T, N): the number of the place that each step led to; 0: none that counts"""
+    """int64 (T, N): the number of the tile or cell that each step led to; 0: none that counts"""
     frames: np.ndarray | None
     """uint8 (T, N, height, width): what was seen there; None: no part needs it"""

@@ -1,1 +1,1 @@
-"""What the runs show: statistics, scores, and the published results to hold them against."""
+"""What the runs show: statistics, scores, and the published results to compare with."""

@@ -45,7 +45,7 @@ class AgentRooms:
 
 
 def agent_rooms(run: RunResult, orders: Orders) -> AgentRooms:
-    """What the games of these orders entered; of equally wide ones the likeliest is shown."""
+    """The rooms that these games entered; of orders of equal length the most frequent is shown."""
     games_in: Counter[int] = Counter()
     widest: tuple[int, tuple[int, ...]] = 0, ()
     for order, games in sorted(orders.items()):
@@ -62,7 +62,7 @@ def numbers(order: Sequence[Room]) -> tuple[int, ...]:
 
 
 def west_agent(group: Group) -> AgentRooms | None:
-    """The run whose games most of all leave the first room westward, in those games; None: none."""
+    """The run with most games that leave the first room westward, in those games; None: no run."""
     found = []
     for run in group.runs:
         ways: Counter[str] = Counter()
@@ -93,7 +93,7 @@ def best_agent(group: Group, best: Best | None) -> AgentRooms | None:
 
 
 def agent_room_figures(groups: Sequence[Group], bests: Sequence[Best]) -> Iterator[Drawing]:
-    """Figure 3, where DeepCS was run on MontezumaRevenge and games are over."""
+    """Figure 3, where DeepCS was run on MontezumaRevenge and has finished games."""
     ours = [
         group
         for group in groups

@@ -1,5 +1,5 @@
 """What the paper claims, in our words, as data: who is compared with whom, by what, and where it
-says so. `ledger.py` holds them against runs."""
+says so. `ledger.py` compares them with runs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ FIRST_GAMES = {"Freeway": "3", "Amidar": "4", "Gravitar": "5", "Tutankham": "6"}
 
 
 def _games() -> list[Claim]:
-    """Table 1 against A3C, a row a game; which A2C equals, says the paper."""
+    """Table 1 against A3C, a row per game; the paper says that A2C equals A3C."""
     found = []
     later = iter("abcdef")
     for row in TABLE:

@@ -99,7 +99,7 @@ def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]
 
 
 def _agents_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
-    """The same treatments with another agent and with A2C beneath, a figure an agent."""
+    """The same treatments with another agent and with A2C beneath, a figure per agent."""
     found = {(group.config.treatment, group.config.agent): group for group in groups}
     others = dict.fromkeys(group.config.agent for group in groups if group.config.agent != "a2c")
     for other in others:
@@ -136,7 +136,7 @@ def _first_room_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
         )
         title = "Montezuma's Revenge: runs that leave the first room"
         name = f"{file_name(groups[0].world)}-first-room"
-        pairs: list[Pair] = [  # runs that were chosen are not tested against runs that were not
+        pairs: list[Pair] = [  # selected runs are not tested against unselected ones
             (ours[0], other) if other.config.treatment_settings.paid else (other, None)
             for other in others
         ]
@@ -202,7 +202,7 @@ def draw_curves(
 
 
 def _reading(compared: Sequence[tuple[Group, Group]], notes: Sequence[str]) -> str:
-    """What stands beneath a figure."""
+    """The caption of a figure."""
     bars = ""
     if compared:
         first = {ours.label for ours, _ in compared}

@@ -42,7 +42,7 @@ from deepcs.runs.logs import parse_room
 from deepcs.runs.numbering import EVALUATION_SEED
 from deepcs.runs.trained import load_agent
 
-SELECTION_SEED = 2_000_003  # apart from the seeds that report
+SELECTION_SEED = 2_000_003  # other than that of the reported games
 SELECTION_GAMES = 10
 JITTER = 0.26  # half the height over which points are spread
 BOX = 0.62  # height of a box
@@ -61,14 +61,14 @@ class Best:
     key: str
     """names its run, checkpoint and weights"""
     evaluation: Evaluation
-    """games with seeds that had no part in the choice"""
+    """games with seeds that were not used for the choice"""
 
 
 class Evaluations:
-    """Plays games with runs, or remembers having done so."""
+    """Plays games with runs, or reads them from the cache."""
 
     def __init__(self, folder: Path, say: Callable[[str], None], allow_code: bool) -> None:
-        """`folder`: for a CSV file per evaluation. `say`: is told what is being played."""
+        """`folder`: for a CSV file per evaluation. `say`: called with what is being played."""
         self.folder = folder
         self._say = say
         self._allow_code = allow_code
@@ -95,7 +95,7 @@ class Evaluations:
 
 
 def newest_policy(run: RunResult) -> tuple[int, str]:
-    """The step of a run's newest checkpoint, and a name for it that tells its weights apart."""
+    """The step of a run's newest checkpoint, and a name for it that identifies its weights."""
     folder = RunFolder(run.path).checkpoints
     steps = checkpoint_steps(folder)
     if not steps:
@@ -106,7 +106,7 @@ def newest_policy(run: RunResult) -> tuple[int, str]:
 
 
 def read_evaluation(path: Path, games: int) -> Evaluation:
-    """What `save_evaluation` wrote of so many games; raises ValueError if it is damaged."""
+    """What `save_evaluation` wrote of that many games; raises ValueError if it is damaged."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             records = tuple(
@@ -147,7 +147,7 @@ def best_of(group: Group, evaluations: Evaluations, games: int) -> Best | None:
 
 
 def draw_box(axes: Axes, scores: np.ndarray, place: float) -> None:
-    """A lying box from quartile to quartile, a line at the median, whiskers to the extremes."""
+    """A flat box from quartile to quartile, a line at the median, whiskers to the extremes."""
     least, low, median, high, most = np.percentile(scores, (0, 25, 50, 75, 100))
     box = Rectangle((low, place - BOX / 2), high - low, BOX, fill=False, edgecolor=INK, zorder=3)
     axes.add_patch(box)

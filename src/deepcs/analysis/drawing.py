@@ -24,4 +24,4 @@ class Drawing:
     data: tuple[Table, ...]
     """every number that is drawn"""
     paper: str = OURS
-    """a sentence: which of the paper's figures it is made after, if any"""
+    """a sentence: which of the paper's figures it follows, if any"""

@@ -1,4 +1,4 @@
-"""What came out, in a sentence a world: medians, effect, p and budget."""
+"""The results, one sentence per world: medians, effect, p and budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deepcs.analysis.tables import number_text, probability_text
 
 
 def findings(results: Results) -> Iterator[str]:
-    """DeepCS against plain A2C at the end of the runs, a sentence a world and agent."""
+    """DeepCS against plain A2C at the end of the runs, one sentence per world and agent."""
     for world in results.worlds:
         found = {(group.config.treatment, group.config.agent): group for group in results.of(world)}
         for agent in dict.fromkeys(agent for _, agent in found):

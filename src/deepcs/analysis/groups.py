@@ -1,7 +1,7 @@
 """A study's runs as the figures need them: grouped by all but their seed, reduced to what is drawn.
 
-A run is read once and most of it let go at once, so that a hundred runs of 160 million steps fit
-into memory.
+A run is read once and most of it is not kept, so that a hundred runs of 160 million steps fit into
+memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from deepcs.studies.experiment import StudyRun
 from deepcs.studies.study import Study, differences
 
 BESIDE = ("seed", "device", "preset", "checkpoint_every", "milestone_every")
-"""settings in which runs of one group may differ: all that they learn is the same"""
+"""settings in which runs of one group may differ, as they do not change what is learned"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Group:
     config: RunConfig
     """of the first of them"""
     variant: str
-    """what of a sweep they are; empty: none"""
+    """their value in a sweep; empty: none"""
     planned: int
     """runs that the study asks for"""
     runs: tuple[RunResult, ...]
@@ -147,7 +147,7 @@ def common_grid(groups: Sequence[Group]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Results:
-    """All that a study has to show."""
+    """All results of a study."""
 
     study: Study
     folder: Path
@@ -204,7 +204,7 @@ def collect(study: Study, folder: Path) -> Results:
 
 
 def gather(paths: Sequence[Path], about: str = "") -> Results:
-    """Runs of no study, each in a folder of its own, grouped by all but their seed.
+    """Runs of no study, each in its own folder, grouped by all but their seed.
 
     Of groups that differ in more than world, treatment and learner, the one with most runs has the
     plain name, and the others say in which settings they differ.

@@ -1,4 +1,4 @@
-"""Intervals for few runs: what covers a median and an interquartile mean, and how often.
+"""Confidence intervals for few runs: of a median and of an interquartile mean, with coverage.
 
 `benchmarks/coverage.py` measures them; docs/report.md has its table.
 """
@@ -17,12 +17,12 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """Where the truth lies, at least as often as `level` says."""
+    """An interval that covers the truth at least as often as `level`."""
 
     low: float
     high: float
     level: float
-    """what so few runs allow: it may be less than was asked for"""
+    """its coverage, which may be less than was asked for where runs are few"""
 
 
 def median_interval(values: np.ndarray, level: float = LEVEL) -> Interval:
@@ -52,7 +52,7 @@ def _place(n: int, level: float) -> tuple[int, float]:
 def trimmed_interval(values: np.ndarray, level: float = LEVEL) -> Interval | None:
     """Of the interquartile mean of runs (n,), by Student's t (Tukey and McLaughlin 1963).
 
-    The spread is that of the runs with the cut quarters pulled in to the outermost that are kept;
+    The spread is that of the winsorised runs, whose cut quarters equal the outermost that are kept;
     as many degrees of freedom as runs are kept, less one. None where fewer than three runs are, or
     all that are kept are equal, so that nothing is known of their spread.
     """

@@ -1,6 +1,6 @@
-"""The ledger: each claim of the paper beside what our runs show, with a verdict of four.
+"""The ledger: each claim of the paper beside what our runs show, with one of four verdicts.
 
-The rule is written down in docs/claims.md.
+The rule is in docs/claims.md.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Entry:
     corrected: float = float("nan")
     """p after Holm, over the entries of the same question"""
     least: float = float("nan")
-    """the least that `corrected` can be with so many runs"""
+    """the least that `corrected` can be with this number of runs"""
     verdict: Verdict = TOO_EARLY
     reason: str = ""
     """why it is too early"""
@@ -91,7 +91,7 @@ def _pairs(claim: Claim, results: Results) -> list[tuple[Group | None, Group | N
 
 
 def _comparable(ours: Group, theirs: Group) -> bool:
-    """Whether two groups differ in nothing that counts but treatment and learner."""
+    """Whether two groups differ in no relevant setting but treatment and learner."""
     one, other = ours.config, theirs.config
     same = all(getattr(one, name) == getattr(other, name) for name in SAME)
     near = abs(one.steps - other.steps) <= ROUNDED * one.steps

@@ -1,4 +1,4 @@
-"""What keeps a figure readable whatever the runs did: one far run, lines on each other."""
+"""Readable figures despite outliers and coinciding lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOSTLY = 0.9  # of the points
 
 
 def bend_axis(axes: Axes, found: Sequence[Bands]) -> str:
-    """Bend an axis on which one run would flatten the others; returns what to say of it.
+    """Make an axis partly logarithmic where one run would flatten the others; returns a note.
 
     It is linear up to twice the highest median, or where that is 0 the highest quartile, and
     logarithmic above, with a line where it bends.
@@ -57,7 +57,7 @@ def _round(number: float) -> float:
 
 
 def hidden(medians: Mapping[str, np.ndarray]) -> list[tuple[str, str]]:
-    """(under, over): lines that lie on another at nearly all points; labels, topmost first."""
+    """(under, over): lines that coincide with another at nearly all points; topmost first."""
     known = [m[~np.isnan(m)] for m in medians.values()]
     values = np.concatenate([*known, [0.0]])
     near = ON_EACH_OTHER * (np.ptp(values) or 1.0)
@@ -85,5 +85,5 @@ def hidden_words(medians: Mapping[str, np.ndarray]) -> str:
 
 
 def explain(figure: Figure, text: str) -> None:
-    """How to read a figure, in small type beneath it, so that it explains itself alone."""
+    """How to read a figure, in small type beneath it."""
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color=FAINT)

@@ -55,8 +55,7 @@ class Reached:
 def reached(firsts: Sequence[int | None], ends: Sequence[int]) -> Reached:
     """From the step at which each run reached it (None: never), and at which each was over.
 
-    A run that was over before it got there counts as long as it ran, and not against those that ran
-    on: it is censored.
+    A run that ended before it got there is censored at its end.
     """
     events = np.array([first for first in firsts if first is not None], np.float64)
     pairs = zip(firsts, ends, strict=True)
@@ -81,7 +80,7 @@ def milestone_figures(groups: Sequence[Group]) -> Iterator[Drawing]:
 def draw_milestones(
     groups: Sequence[Group], shown: Sequence[str], labels: Sequence[str]
 ) -> Drawing:
-    """A panel a milestone; labels: all there are, of which some were never reached."""
+    """A panel per milestone; labels: all there are, of which some were never reached."""
     world, last = groups[0].world, max(group.config.steps for group in groups)
     down, across = -(-len(shown) // ACROSS), min(ACROSS, len(shown))
     figure = new_figure(0.95 + 1.75 * down + 0.17 * (len(groups) // 4))

@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing beside itself: pictures are inside it."""
+"""The report as one self-contained HTML file, with its pictures embedded."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def list_html(lines: Sequence[str]) -> str:
 
 
 def partial_html(summary: str, problems: Sequence[str]) -> str:
-    """A word of warning above everything else."""
+    """A warning above everything else."""
     listed = list_html(problems) if problems else ""
     return f'<div class="partial"><strong>Partial.</strong> {html.escape(summary)}{listed}</div>'
 

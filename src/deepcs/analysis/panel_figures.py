@@ -50,7 +50,7 @@ class Played:
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What a step of a game looks like."""
+    """A rendered step of a game."""
 
     step: int
     score: float
@@ -63,7 +63,7 @@ class Moment:
 
 
 def play(agent: TrainedAgent, numbers: Sequence[int], max_steps: int = MAX_STEPS) -> list[Played]:
-    """These games of the evaluation, unseen; each is cut off after so many steps."""
+    """These games of the evaluation, not rendered; each is truncated after that many steps."""
     games = play_games(agent, numbers, max_steps=max_steps, workers=0)
     return [_followed(agent, game) for game in games]
 

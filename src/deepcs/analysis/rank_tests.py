@@ -40,7 +40,7 @@ def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
 
 
 def smallest_p(n: int, m: int) -> float:
-    """The least p that so many runs allow: if every run of ours were above every one of theirs."""
+    """The least p possible: if every run of ours were above every one of theirs."""
     return min(1.0, 2 / comb(n + m, n))
 
 

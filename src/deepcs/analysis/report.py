@@ -74,7 +74,7 @@ OURS = re.compile(rf"({'|'.join(FOLDERS)})/[^/]+\.(png|svg|csv|md|html|tex|mp4)"
 
 
 def _silent(text: str) -> None:
-    """Say nothing."""
+    """Print nothing."""
 
 
 def make_report(
@@ -88,8 +88,8 @@ def make_report(
     """Write report/ in a study's folder; returns the path of its page.
 
     games: that each group's best policy is played for its distribution; 0: none are played.
-    videos: film a game of each group's best policy. allow_code: play also runs that name code of
-    their own and that this user did not train. say: is told what is being done.
+    videos: record a game of each group's best policy. allow_code: also play runs that name their
+    own code and that this user did not train. say: called with progress messages.
 
     Raises StudyError if the folder is not a study's, RunError if none of its runs is finished.
     """
@@ -157,7 +157,7 @@ class Report:
         return self.folder / "report.html"
 
     def _top(self) -> str:
-        """What came out, in a sentence a world; and that it is partial, if it is."""
+        """The results, one sentence per world, and whether they are partial."""
         results = self.results
         top = ""
         if results.finished < results.planned:
@@ -221,7 +221,7 @@ class Report:
             yield draw_filling(group, agent, play_best(agent))
 
     def _video(self, best: Best) -> tuple[str, str | None]:
-        """A film of the best run, made once: what it shows, and where it is if it was made."""
+        """A video of the best run, made once: what it shows, and its path if it was made."""
         path = self.folder / "videos" / f"{best.key}-best.mp4"
         what = f"{best.group.label}, best run, after {best.step:,} steps: its best game."
         if not path.is_file():
@@ -230,7 +230,7 @@ class Report:
             best_game = int(best.evaluation.scores.argmax())
             try:
                 record(agent, path, game=best_game, max_steps=VIDEO_STEPS)
-            except ValueError as error:  # a world of one's own need not have a picture
+            except ValueError as error:  # a user's own environment may not render
                 return f"{what} No video: {error}", None
         self._written.add(path)
         return what, f"videos/{path.name}"
@@ -249,7 +249,7 @@ class Report:
         return [table_html(table) for table in tables]
 
     def _clear_earlier(self) -> None:
-        """Delete what an earlier report wrote and this one did not, and note what this one did."""
+        """Delete what only an earlier report wrote, and record what this one wrote."""
         written = {path.relative_to(self.folder).as_posix() for path in self._written}
         if not self.videos:
             written |= {name for name in self._earlier() if name.startswith("videos/")}

@@ -95,7 +95,7 @@ def families(groups: Sequence[Group]) -> Iterator[list[tuple[Group, Group]]]:
 
 
 def _differences(family: Sequence[tuple[Group, Group]]) -> Iterator[list[Cell]]:
-    """A row a test; p corrected over all of the family's."""
+    """A row per test; p corrected over the whole family."""
     cases = [(m, ours, theirs) for m in ("score", "intrinsic") for ours, theirs in family]
     tests = [
         compare(ours.final_scores(measure)[:, None], theirs.final_scores(measure)[:, None])
@@ -125,7 +125,7 @@ def _scores(group: Group) -> list[Cell]:
 
 
 def games_table(results: Results) -> Iterator[Table]:
-    """Where the player stands in RAM, tiles, rooms and weights of the study's games."""
+    """The player's position in RAM, tiles, rooms and weights of the study's games."""
     rows: list[list[Cell]] = []
     games = {world: facts for world in results.worlds if (facts := known_game(world)) is not None}
     for world, facts in games.items():

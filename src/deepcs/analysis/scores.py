@@ -1,4 +1,4 @@
-"""One number a run: its score at the end, whether it left the first room, its place on the
+"""One number per run: its score at the end, whether it left the first room, its position on the
 human scale."""
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from deepcs.analysis.statistics import Comparison
 from deepcs.analysis.style import FAINT, PALE
 
 ALPHA = 0.05
-LIGHT = 0.35  # opacity of a bar that the correction takes away
+LIGHT = 0.35  # opacity of a bar that the correction removes
 BARS = (
     "Bars beneath: where a two-tailed Mann–Whitney U test gives p < 0.05 at that step after "
     "correction over all steps, by the largest difference anywhere when runs change sides (dark), "
@@ -27,7 +27,7 @@ READING_BARS = (
 
 
 def spans(mask: np.ndarray, grid: np.ndarray) -> list[tuple[float, float]]:
-    """(start, width) of each stretch of steps where the mask holds; a point speaks for the steps
+    """(start, width) of each stretch of steps where the mask holds; a point covers the steps
     since the one before it."""
     edges = np.concatenate(([0], grid))
     padded = np.concatenate(([False], mask, [False])).astype(np.int8)

@@ -108,7 +108,7 @@ class Comparison:
     effect: np.ndarray
     """U/(nm): probability that a run of ours is higher than one of theirs, ties half"""
     smallest_p: np.ndarray
-    """the least p that so many runs allow"""
+    """the least p that this number of runs allows"""
     n: np.ndarray
     """int64: our runs at each point"""
     m: np.ndarray

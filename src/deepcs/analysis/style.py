@@ -1,4 +1,4 @@
-"""How every figure looks: one set of colours that all eyes tell apart, one size of type."""
+"""How every figure looks: one set of colour-blind-safe colours, one font size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deepcs.system.files import write_whole
 INK = "#222222"
 FAINT = "#6b6b6b"
 PALE = "#e3e3e3"
-HEAT = "YlGnBu"  # darkens evenly, for any eye and in print
+HEAT = "YlGnBu"  # darkens evenly, also for the colour-blind and in print
 
 WIDTH = 7.0  # inches: the text width of a page
 DPI = 200
@@ -109,14 +109,14 @@ def look(treatment: str, agent: str) -> Look:
 
 
 def agent_name(agent: str) -> str:
-    """A learner's name as people write it: A2C, or the class of one's own."""
+    """A learner's name as people write it: A2C, or the name of a user's class."""
     return agent.rpartition(":")[2] if ":" in agent else agent.upper()
 
 
 def spaced(world: str) -> str:
     """A game's name as people write it: Wizard of Wor."""
     if ":" in world:
-        return world.rpartition(":")[2]  # the factory of an environment of one's own
+        return world.rpartition(":")[2]  # the factory of a user's environment
     letters = (f" {c}" if c.isupper() and i else c for i, c in enumerate(world))
     name = "".join(letters).replace(" Of ", " of ")
     return name.replace("Montezuma Revenge", "Montezuma's Revenge")
@@ -136,7 +136,7 @@ def short(number: float) -> str:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure, in inches; parts keep clear of each other by themselves."""
+    """An empty figure, in inches, with automatic layout."""
     return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.05, h_pad=0.05))
 
 

@@ -1,4 +1,4 @@
-"""Treatments side by side by the share of games that they solve: a table, and a figure of it.
+"""Treatments compared by the share of games that they solve: a table and a figure.
 
 Of each run one number is kept: the share of games with a score above 0 among those that ended in
 the last fifth of its steps. Tests are of ranks, each treatment against `deepcs`, corrected over all

@@ -35,7 +35,7 @@ SPREAD = 0.6  # of the room between two values, for the series at one value
 
 @dataclass(frozen=True)
 class Swept:
-    """A group of a sweep: where it stands on the axis, and in which series."""
+    """A group of a sweep: its position on the axis, and its series."""
 
     group: Group
     value: str

@@ -1,4 +1,4 @@
-"""A command's arguments as an object; what cannot be understood is said in one sentence.
+"""A command's arguments as an object; invalid ones are reported in one sentence.
 
 tyro reports such errors as boxes of several lines, whose first part has the matter in it.
 """
@@ -17,7 +17,7 @@ import tyro
 Command = TypeVar("Command")
 WIDE = "100000"  # columns, so that tyro breaks no line
 HELP = ("-h", "--help")
-PLAINER = (  # tyro's words and Python's, and people's
+PLAINER = (  # messages of tyro and Python, and ours
     (r"invalid literal for int\(\) with base 10: (.*)", r"got \1; give a whole number"),
     (r"could not convert string to float: (.*)", r"got \1; give a number"),
     (r"Exceeds the limit \(\d+ digits\) for integer string.*", "give a number with fewer digits"),
@@ -49,7 +49,7 @@ def parse(command_type: type[Command], arguments: Sequence[str], prog: str) -> C
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said), _wide():
             return tyro.cli(command_type, args=arguments, prog=prog)
     except SystemExit as error:
-        if not error.code:  # it was asked for something else than the command, and printed that
+        if not error.code:  # help or the like was asked for, and is printed
             print(said.getvalue(), end="")
             raise
         raise ArgumentError(f"{sentence(said.getvalue())}; see {prog} --help.") from error

@@ -9,7 +9,7 @@ from deepcs.system.process import cores
 
 
 def bench(world: str, seconds: float) -> None:
-    """Print the speed of one run, on as many cores as it takes by itself."""
+    """Print the speed of one run, on as many cores as it uses by default."""
     if not 0 < seconds <= SECONDS:
         raise ValueError(
             f"Got {seconds} seconds; give a time to measure for, such as 20, and {SECONDS:,} at "

@@ -16,12 +16,12 @@ from deepcs.cli.studies import StudyName, study_folder
 from deepcs.runs.errors import RunError
 from deepcs.system.files import refuse_links
 
-INDENT = " " * 23  # of what stands beneath a verdict
+INDENT = " " * 23  # of the lines beneath a verdict
 
 
 @dataclass(frozen=True)
 class Claims:
-    """Hold the paper's claims against the runs of a study: a row and a verdict each."""
+    """Compare the paper's claims with the runs of a study: a row and a verdict each."""
 
     study: StudyName
     """demo, laptop, claims, novelty, paper, or the path of a .toml file"""

@@ -51,7 +51,7 @@ WHAT = {
 
 
 def run_demo(out: Path) -> None:
-    """Train, compare, draw and film; finished parts are not done again."""
+    """Train, compare, plot and record; finished parts are not repeated."""
     torch.set_num_threads(1)
     console = Console()
     began = time.monotonic()
@@ -93,7 +93,7 @@ def run_demo(out: Path) -> None:
 
 
 def _studio_line(jobs: Sequence[Job]) -> str:
-    """The command that opens the studio on these runs, as this shell would find it."""
+    """The command that opens the studio with these runs, as found by this shell."""
     command = "deepcs" if shutil.which("deepcs") else sys.argv[0]
     return " ".join([command, "watch", *(str(job.out) for job in jobs)])
 

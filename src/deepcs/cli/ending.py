@@ -1,7 +1,7 @@
-"""How a command ends when it does not end well: one sentence on stderr and an exit code.
+"""How a command fails: one sentence on stderr and an exit code.
 
-2: what was given cannot be done. 1: something else went wrong. 130: Ctrl-C. A traceback is shown to
-those who ask for one: DEEPCS_TRACEBACK=1.
+2: the request is invalid. 1: something else went wrong. 130: Ctrl-C. DEEPCS_TRACEBACK=1 shows the
+traceback.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INTERRUPTED = 128 + signal.SIGINT
 SHOW = "DEEPCS_TRACEBACK"
 LONGEST = 2_000  # characters of a sentence
 AGAIN_SECONDS = 0.02  # until a Ctrl-C that Python swallowed is repeated
-REMINDER_SECONDS = 3.0  # until one is repeated that has not ended the command, nor its cleaning up
+REMINDER_SECONDS = 3.0  # until one is repeated that has not ended the command or its cleanup
 OF_THE_MACHINE = {  # no other input would have helped
     *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE),
     *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
@@ -44,10 +44,10 @@ class Interrupts:
 
 @contextmanager
 def noting_interrupts() -> Iterator[Interrupts]:
-    """Ctrl-C raises KeyboardInterrupt, is noted, and is repeated where Python swallows it.
+    """Ctrl-C raises KeyboardInterrupt, is recorded, and is repeated where Python swallows it.
 
     Some libraries turn the interrupt of their import into an error of another kind, or into
-    nothing, and what is raised in a destructor or a callback goes nowhere.
+    nothing, and what is raised in a destructor or a callback is lost.
     """
     interrupts = Interrupts()
     if (
@@ -94,7 +94,7 @@ def explain(error: Exception) -> tuple[int, str]:
     own = _own_frame(error)
     if own is not None:
         file, line = own
-        return BAD_INPUT, f"Code of your own failed in {file}, line {line} ({kind}); mend it there."
+        return BAD_INPUT, f"Your own code failed in {file}, line {line} ({kind}); fix it there."
     if isinstance(error, OSError):
         what = f"{error.filename}: " if error.filename else ""
         code = FAILED if error.errno in OF_THE_MACHINE else BAD_INPUT
@@ -123,13 +123,13 @@ def say(error: Exception, sentence: str) -> None:
 
 
 def printable(text: str) -> str:
-    """On one line, with no character that a terminal obeys, and not endless."""
+    """On one line, without control characters, and of limited length."""
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
 
 
 def is_spoken(error: BaseException) -> bool:
-    """Whether our code raised it as a word to the user: on purpose, a ValueError or one of ours."""
+    """Whether our code raised it as a message to the user: a ValueError or one of our types."""
     *_, last = _frames(error)
     raised = last.tb_frame.f_code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
     ours = type(error).__module__.split(".")[0] == "deepcs"

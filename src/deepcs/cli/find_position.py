@@ -1,4 +1,4 @@
-"""`deepcs find-position GAME`: where the player stands in the RAM of a new game."""
+"""`deepcs find-position GAME`: where the player's position is in the RAM of a new game."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from deepcs.film.position_picture import draw_positions
 from deepcs.system.files import write_whole
 from deepcs.system.outputs import check_output
 
-DOUBTFUL = 0.4  # confidence below which the picture is to be looked at twice
+DOUBTFUL = 0.4  # confidence below which the picture needs a second look
 SHOWN = 4  # candidates of each kind
 VALUES = 8  # of a room's byte that are printed
 
@@ -36,7 +36,7 @@ VALUES = 8  # of a room's byte that are printed
 class FindPosition:
     """Find the player's position in the RAM of one of ale-py's games.
 
-    Plays, pushes every direction from the same states, writes to RAM, and looks at the screen.
+    Plays, pushes every direction from the same states, writes to RAM, and compares the screens.
     Prints which bytes are x, y and the room, and the Game(...) to paste; takes under a minute.
     """
 
@@ -47,9 +47,9 @@ class FindPosition:
     states: int = STATES
     """states of random play to push from; more find rarer moves"""
     exploration: int = EXPLORATION
-    """steps to look around for afterwards; more see more rooms and a wider range"""
+    """steps of exploration afterwards; more see more rooms and a wider range"""
     seed: int = 0
-    """of the play; another one sees other places"""
+    """of the random play; other seeds see other states"""
 
     def run(self) -> None:
         if self.out is not None:
@@ -84,7 +84,7 @@ class FindPosition:
 
 
 def then(game: Game, rows: int) -> str:
-    """What to do with the game, whose screen has so many rows."""
+    """What to do with the game, whose screen has that many rows."""
     if game.name in [each.name for each in TWELVE]:
         return f"{game.name} is one of the paper's: deepcs games {game.name} has verified facts."
     if rows != HEIGHT:
@@ -152,7 +152,7 @@ def candidates_table(found: Found) -> Table:
 
 
 def notes(found: Found) -> list[str]:
-    """What to mind, in sentences."""
+    """Caveats, in sentences."""
     told = []
     x, y = found.best
     for axis, candidate, others, way in (

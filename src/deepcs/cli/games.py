@@ -24,10 +24,10 @@ ADDED = "*"  # marks a game that is not the paper's
 
 @dataclass(frozen=True)
 class Games:
-    """The games: where the player stands, what a room is, tiles and weights."""
+    """The games: where the player's position is in RAM, what a room is, tiles and weights."""
 
     name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[NAME]")] = None
-    """one game, in any clear spelling, or module:NAME of your own; all if not given"""
+    """one game, in any clear spelling, or module:NAME of your own game; all if not given"""
 
     def run(self) -> None:
         console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
@@ -100,9 +100,9 @@ def print_game(console: Console, name: str) -> None:
 
 
 def _find(name: str) -> Game:
-    """The game of that name; of one of ale-py's that nobody has added, it is said how to."""
+    """The game of that name; for one of ale-py's that is unknown, the error says how to add it."""
     if game_named(name) is None:
-        from deepcs.envs.roms import check_known  # loads the emulator, which others can do without
+        from deepcs.envs.roms import check_known  # loads the emulator, which is slow
 
         check_known(name)
     return game(name)

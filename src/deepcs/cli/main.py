@@ -20,10 +20,10 @@ from deepcs.cli.ending import INTERRUPTED, explain, noting_interrupts, say
 
 WIDTH = 100  # columns where the output is not a terminal
 HELP = """\
-Deep Curiosity Search: reward what is new in this life.
+Deep Curiosity Search: reward what is new in this game.
 
 deepcs train GAME          train an agent: DeepCS on A2C, ACKTR or PPO, or a control
-deepcs resume RUN          go on with a run, exactly
+deepcs resume RUN          continue a run, bit for bit
 deepcs evaluate RUN        play many games with a trained agent: a table and a CSV
 deepcs record RUN          film a game, with the curiosity grid over it
 deepcs studio [FOLDER]     watch, play and compare in a browser
@@ -31,23 +31,23 @@ deepcs watch NAME_OR_RUN   the studio, with an agent playing
 deepcs play GAME           the studio, with you playing
 deepcs agents              the trained agents that come with the package
 deepcs study run STUDY     many runs, on this machine or a cluster: demo, claims, paper or your own
-deepcs study status STUDY  where its runs stand
+deepcs study status STUDY  the status of its runs
 deepcs study report STUDY  its figures, tables and statistics, as one page
-deepcs study claims STUDY  the paper's claims, and what its runs say to each
+deepcs study claims STUDY  the paper's claims against its runs
 deepcs games [GAME]        the games: positions in RAM, rooms, tiles, weights
-deepcs find-position GAME  where the player stands in a new game: bytes of RAM, and what to paste
+deepcs find-position GAME  the player's position in a new game: bytes of RAM, and lines to paste
 deepcs bench               how fast training is on this machine
-deepcs demo                see the point, twice, in about eight minutes
+deepcs demo                two small experiments that show the effect, in about eight minutes
 
 deepcs COMMAND --help says more; deepcs --version says which version this is."""
 
 STUDY_HELP = """\
-A study: many runs that belong together, written down in a TOML file (docs/studies.md).
+A study: many runs that belong together, described by a TOML file (docs/studies.md).
 
-deepcs study run STUDY     run all its runs that are not finished; run it again to go on
-deepcs study status STUDY  where its runs stand, also while another process runs it
+deepcs study run STUDY     do all its unfinished runs; run it again to continue
+deepcs study status STUDY  the status of its runs, also while another process runs it
 deepcs study report STUDY  its figures, tables and statistics, as one page
-deepcs study claims STUDY  the paper's claims, and what its runs say to each
+deepcs study claims STUDY  the paper's claims against its runs
 
 STUDY is demo, laptop, claims, novelty or paper, which come with deepcs, or the path of a file.
 deepcs study COMMAND --help says more."""
@@ -78,11 +78,11 @@ COMMANDS = {
 
 
 class CommandError(ValueError):
-    """A command that there is not."""
+    """An unknown command."""
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run one subcommand; one that fails prints one sentence and exits with a code of its own.
+    """Run one subcommand; one that fails prints one sentence and exits with an error code.
 
     args: None: those of this process, which is then expected to end.
     """
@@ -96,7 +96,7 @@ def main(args: Sequence[str] | None = None) -> None:
                 _end(error, interrupts.noted)
     finally:
         if args is None:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: let it end in peace
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: no interrupt from here on
 
 
 def _run(arguments: list[str]) -> None:
@@ -147,7 +147,7 @@ def _end(error: Exception | KeyboardInterrupt, interrupted: bool) -> NoReturn:
 
 
 def _speak_any_language() -> None:
-    """Print characters that the terminal has not, somehow."""
+    """Print replacements for characters that the terminal does not have."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

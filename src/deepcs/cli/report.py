@@ -11,18 +11,18 @@ from deepcs.cli.studies import StudyName, study_folder
 
 @dataclass(frozen=True)
 class Report:
-    """Make a study's figures, tables and one page of them all, from the runs there are."""
+    """Make a study's figures and tables, and one page of them all, from its runs so far."""
 
     study: StudyName
     """demo, laptop, claims, novelty, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
     games: int = GAMES
-    """games that each group's best policy is shown by (paper: 100); 0: play none"""
+    """games to play with each group's best policy (paper: 100); 0: none"""
     videos: bool = True
     """film a game of each group's best policy"""
     allow_code: bool = False
-    """play also runs that name code as module:name and that you did not train here"""
+    """also play runs that name code as module:name and that you did not train here"""
 
     def run(self) -> None:
         folder = study_folder(self.study, self.out)

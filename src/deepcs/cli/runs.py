@@ -108,7 +108,7 @@ class Train:
 
 @dataclass(frozen=True)
 class Resume:
-    """Go on with a run, exactly where its newest checkpoint stands."""
+    """Continue a run, exactly from its newest checkpoint."""
 
     path: RunPath
     steps: Count | None = None
@@ -116,9 +116,9 @@ class Resume:
     workers: int | None = None
     """processes that emulate; results do not depend on it; None: one per core"""
     allow_code: bool = False
-    """run what the run names as module:name, though you did not train it here"""
+    """run the code that the run names as module:name, though you did not train it here"""
     accept_changes: bool = False
-    """go on although settings, logs or library versions are not as they were saved"""
+    """continue although settings, logs or library versions have changed since they were saved"""
 
     def run(self) -> None:
         stopped_by = resume(
@@ -140,7 +140,7 @@ class Evaluate:
     games: int = 100
     """games to play, each from its own seed and number of no-ops (paper: 100)"""
     seed: int = 1_000_003
-    """of the games and of the policy's choices"""
+    """seed of the games and of the policy's draws"""
     greedy: bool = False
     """always take the likeliest action instead of drawing from the policy"""
     step: int | None = None
@@ -150,7 +150,7 @@ class Evaluate:
     workers: int | None = None
     """processes that emulate; None: one per core"""
     allow_code: bool = False
-    """run what the run names as module:name, though you did not train it here"""
+    """run the code that the run names as module:name, though you did not train it here"""
 
     def run(self) -> None:
         path = self.csv or Path(f"{_plain_name(self.path)}-evaluation.csv")
@@ -201,13 +201,13 @@ class Record:
     best_of: int = 1
     """games to choose the best from"""
     seed: int = 1_000_003
-    """of the games and of the policy's choices"""
+    """seed of the games and of the policy's draws"""
     greedy: bool = False
     """always take the likeliest action instead of drawing from the policy"""
     step: int | None = None
     """checkpoint to play; None: the newest"""
     allow_code: bool = False
-    """run what the run names as module:name, though you did not train it here"""
+    """run the code that the run names as module:name, though you did not train it here"""
 
     def run(self) -> None:
         torch.set_num_threads(1)
@@ -230,7 +230,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Demo:
-    """See the point twice in about eight minutes: a hallway, then a real game."""
+    """Show the effect twice in about eight minutes: in a hallway, then in a real game."""
 
     out: Path = Path("demo")
     """folder for its runs, figure and video"""
@@ -243,7 +243,7 @@ class Demo:
 
 @dataclass(frozen=True)
 class Bench:
-    """Steps per second of training here, with everything that a normal run does."""
+    """Measure steps per second of training here, with everything that a normal run does."""
 
     world: Annotated[str, tyro.conf.Positional] = "MontezumaRevenge"
     """what to train"""

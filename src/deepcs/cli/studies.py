@@ -53,8 +53,9 @@ def study_folder(study: str, out: Path | None) -> StudyFolder:
 class Run:
     """Run a study: all its runs that are not finished.
 
-    Run it again to go on. A study may grow in between, by more runs or more steps: finished runs
-    then go on under the new total, as deepcs resume --steps does. Nothing else about it may change.
+    Run it again to continue. A study may be extended in between, by more runs or more steps:
+    finished runs then continue to the new total, as by deepcs resume --steps. Nothing else about it
+    may change.
     """
 
     study: StudyName
@@ -64,7 +65,7 @@ class Run:
     engine: Literal["local", "ray"] = "local"
     """local: this machine; ray: a Ray cluster whose nodes share the folder's storage"""
     at_once: int | None = None
-    """local: runs at a time; None: measured, in half a minute, as what is fastest here"""
+    """local: runs at a time; None: the fastest number, measured in half a minute"""
     address: str | None = None
     """ray: auto, or HOST:PORT of the cluster; None: a Ray of this machine alone"""
     cpus_per_run: int = 1
@@ -74,9 +75,9 @@ class Run:
     retries: int = 10
     """ray: times that a run is tried again after its node was lost"""
     lease_seconds: float = LEASE_SECONDS
-    """a process that has not been heard of for this long may be replaced by another"""
+    """a process that has not renewed its lease for this long may be replaced by another"""
     accept_changes: bool = False
-    """go on with runs although settings, logs or library versions are not as they were saved"""
+    """continue although settings, logs or library versions have changed since they were saved"""
 
     def run(self) -> None:
         self._check()
@@ -88,7 +89,7 @@ class Run:
                 folder.write_failures({})
             unfinished = folder.unfinished(study)
             at_once = self.at_once or self._measured(study, folder, len(unfinished))
-            with stopping_on_signals() as stop:  # till now there is nothing to save
+            with stopping_on_signals() as stop:  # until now there was nothing to save
                 jobs = self._jobs(folder, unfinished)
                 failures = self._run(study, folder, jobs, at_once, stop)
         finally:
@@ -96,7 +97,7 @@ class Run:
         self._finish(study, folder, failures, stop.signal)
 
     def _check(self) -> None:
-        """Refuse what the engine has no use for."""
+        """Refuse options that the engine does not have."""
         if self.at_once is not None:
             check_whole("--at-once {}", self.at_once, 1, limits.WORKERS)
         check_whole("--cpus-per-run {}", self.cpus_per_run, 1, limits.WORKERS)
@@ -117,7 +118,7 @@ class Run:
             raise StudyError("Got --address without a cluster; add --engine ray.")
 
     def _jobs(self, folder: StudyFolder, runs: Sequence[StudyRun]) -> list[Job]:
-        """What is to be done, in the order in which it is begun."""
+        """The jobs, in the order in which they are started."""
         statuses = run_statuses(folder, runs)
         return [
             Job(
@@ -164,7 +165,7 @@ class Run:
     def _finish(
         self, study: Study, folder: StudyFolder, failures: dict[str, str], signal: int | None
     ) -> None:
-        """Say what came of it and what to do next; exits with code 1 if a run failed."""
+        """Print the result and what to do next; exits with code 1 if a run failed."""
         statuses = run_statuses(folder, study.runs)
         print(f"{study.name}: {summary(statuses, pace_of(folder, statuses))}")
         for name, reason in failures.items():
@@ -218,7 +219,7 @@ def _showing(study: Study, folder: StudyFolder) -> Iterator[Callable[[], None]]:
 
 @dataclass(frozen=True)
 class Status:
-    """Where the runs of a study stand, also while another process runs it."""
+    """Show the status of a study's runs, also while another process runs it."""
 
     study: StudyName
     """demo, laptop, claims, novelty, paper, or the path of a .toml file"""

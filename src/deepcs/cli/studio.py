@@ -90,7 +90,7 @@ class Watch(Served):
         self.serve(folder, f"#/watch?{urlencode([('p', player) for player in players])}")
 
     def _player(self, name: str, folder: Path) -> str:
-        """As it stands in the page's address."""
+        """As it is in the page's URL."""
         if _is_run(name):
             at = "" if self.step is None else f"@{self.step}"
             return f"run:{Path(name).resolve().relative_to(folder).as_posix()}{at}"
@@ -111,7 +111,7 @@ class Play(Served):
     """Play a game yourself, with the curiosity grid lighting up under you."""
 
     game: Annotated[str, tyro.conf.Positional] = "KeyHallway"
-    """a game, a maze, or module:NAME of a game or module:factory of an environment of your own"""
+    """a game, a maze, module:NAME of your own game or module:factory of your own environment"""
     seed: int = 0
     """which game: the number that it has in deepcs evaluate"""
 

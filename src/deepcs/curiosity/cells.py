@@ -1,7 +1,7 @@
-"""Cells: places without a map, such as pictures that look alike.
+"""Cells replace tiles where there are no positions: frames that look alike, for example.
 
-A cell is known by a number alone. There is nothing to draw a map in, so the plane that the network
-sees tells two other things: how new this cell is, and how new the last cells were.
+A cell is only a number. There is no map to draw, so the plane shows the network two other things:
+how new this cell is, and how new the last cells were.
 """
 
 from __future__ import annotations

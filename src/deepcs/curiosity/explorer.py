@@ -17,11 +17,11 @@ STATE = ("grid", "position", "intrinsic", "room", "window_y", "visits", "game_ti
 
 
 class Explorer:
-    """Leads a grid through games and lives, and keeps what people want to see of it.
+    """Updates a grid through games and lives, and keeps what logs and videos show of it.
 
-    The grid forgets when its lifetime says so; the tiles and rooms counted here are always those
-    of the game, over all its lives. Where places are cells, these pay and are shown instead of the
-    grid, which then only counts.
+    The grid is reset by its lifetime; the tiles and rooms counted here are always those of the
+    game, over all its lives. Where cells are used, they pay and are shown instead of the grid,
+    which then only counts.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Explorer:
         self.window = window
         self.position: Position | None = None
         self.cell = NOWHERE
-        """The number of the place where the last step ended: cell or tile; 0: none that counts."""
+        """The number of the cell or tile where the last step ended; 0: none that counts."""
         self._numbers: dict[Tile, int] = {}  # of tiles, as cells have
         self.intrinsic = 0.0
         self._room: Room = ()  # the room last visited, which the plane shows
@@ -65,7 +65,7 @@ class Explorer:
         return tuple(self._rooms)
 
     def start_game(self, position: Position | None, cell: int | None = None) -> None:
-        """A true game start; the position, if on the board, is the start tile."""
+        """A game starts; the position, if on the board, is the start tile."""
         self.grid.new_game()
         if self.cells is not None:
             self.cells.new_game()
@@ -85,7 +85,7 @@ class Explorer:
     def step(self, position: Position | None, cell: int | None = None) -> float:
         """The agent took a step and stands here; returns the intrinsic reward I.
 
-        cell: the number of the cell, where places are cells; None: this step does not count.
+        cell: the number of the cell, where cells are used; None: this step does not count.
         """
         if self.grid.fading is not None:
             self.grid.fading.step += 1
@@ -153,7 +153,7 @@ class Explorer:
     def plane(self) -> np.ndarray:
         """The current room's map, as the network sees it: uint8 `shape`, 255 = touched.
 
-        Where places are cells: how new this one is and the last ones were.
+        Where cells are used: how new this one is and the last ones were.
         """
         if self._plane is None and self.cells is not None:
             self._plane = self.cells.plane(self.shape)

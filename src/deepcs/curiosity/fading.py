@@ -1,4 +1,4 @@
-"""Visits that fade: the weight of each halves every so many steps."""
+"""Visits that fade: the weight of each halves every `half_life` steps."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def check_half_life(half_life: Any) -> float:
 class Fading:
     """When each place was last visited, and what is left of all its visits.
 
-    With an endless half-life, `touch` is the first touch and `graded` is 1/√n.
+    With an infinite half-life, `touch` is 1 for the first touch and `graded` is 1/√n.
     """
 
     def __init__(self, half_life: float) -> None:
         """`half_life`: steps."""
         self.half_life = check_half_life(half_life)
         self.step = 0
-        """that it is now"""
+        """the current step"""
         self._visits: dict[Any, tuple[int, float]] = {}  # last visit's step, weight of all then
 
     def clear(self) -> None:

@@ -14,7 +14,7 @@ from deepcs.system.snapshot import Snapshot, all_or_nothing, check_snapshot
 Ram = Sequence[int]  # 128 bytes: bytes, a list, or a uint8 array
 RAM_BASE = 0x80  # address of the first byte
 LAST_BYTE = 0xFF
-JUMP = 8  # raw units in one sample that no walk makes where rooms lead (at most 4 were seen)
+JUMP = 8  # raw units in one sample, more than walking where `room_leads` (at most 4 seen)
 PATIENCE = 100  # samples to wait for a jump; the longest seen, Wizard of Wor's, took 53
 
 
@@ -115,11 +115,11 @@ class Game:
     off_board_is: str = "never"
     """when the player is off the board, in words"""
     place: Callable[[Ram], tuple[int, int]] | None = None
-    """reads (x, y) where plain addresses do not do"""
+    """reads (x, y) where single addresses are not enough"""
     room_leads: bool = False
     """the room byte changes long before the position does: wait for the jump"""
     room_wraps: bool = False
-    """the level byte comes round again: count its changes instead"""
+    """the level byte wraps around: count its changes instead"""
     window: tuple[int, int] | None = None
     """raw units above and below the player that are on the screen, where the level scrolls"""
     lives: Callable[[Ram], int] | None = None
@@ -127,7 +127,7 @@ class Game:
     start: tuple[int, int] | None = None
     """raw (x, y) where the first player enters; None: not known"""
     flickers: bool = True
-    """sprites are drawn in every other frame: films show the brighter of two; False: never so"""
+    """sprites may be drawn in every other frame only: videos show the brighter of two"""
     differences: tuple[Difference, ...] = ()
     """where we depart from the paper"""
 
@@ -188,7 +188,7 @@ class Game:
 
     @property
     def is_located(self) -> bool:
-        """Whether its facts tell where the player is."""
+        """Whether it says where the player is."""
         return self.on_board is not never
 
 
@@ -207,11 +207,11 @@ def unlocated(name: str) -> Game:
 
 
 class Tracker:
-    """Which positions count, sample after sample: `locate` knows one RAM image only.
+    """Which positions count, sample by sample: `locate` sees only one RAM image.
 
     When a room byte has changed, the coordinates may still be those of the old room: such
-    positions are withheld. Level bytes that wrap would make a later level look like an earlier
-    one: their changes are counted instead.
+    positions are dropped. Level bytes that wrap around would make a later level look like an
+    earlier one: their changes are counted instead.
     """
 
     def __init__(self, game: Game) -> None:

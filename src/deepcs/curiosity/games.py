@@ -1,6 +1,6 @@
 """The games that are known: the paper's twelve, and those that users add.
 
-A game is added by `register_game` in Python, by an installed package that announces it under the
+A game is added by `register_game` in Python, by an installed package that declares it in the
 entry point group `deepcs.games`, or without any registration as `module:NAME`, which names a Game
 in a module.
 """
@@ -53,9 +53,9 @@ def register_game(game: Game, *, replace: bool = False) -> Game:
 
 
 def hear_of(game: Game) -> None:
-    """Know a game that is registered in the process that started this one.
+    """Take over a game that is registered in the process that started this one.
 
-    What this process's own code registers goes before it: a module that registers a game may be
+    What this process's own code registers takes precedence: a module that registers a game may be
     imported in both.
     """
     _heard_of[game.name] = game
@@ -64,7 +64,7 @@ def hear_of(game: Game) -> None:
 
 @functools.cache
 def _announced() -> dict[str, Game]:
-    """The games of installed packages; one that cannot be loaded is warned of."""
+    """The games of installed packages, with a warning for one that cannot be loaded."""
     found: dict[str, Game] = {}
     for entry in entry_points(group=ENTRY_POINTS):
         try:
@@ -77,14 +77,14 @@ def _announced() -> dict[str, Game]:
             package = entry.dist.name if entry.dist else "a package"
             warnings.warn(
                 f"{package} announces the game {entry.name} as {entry.value}, which is {loaded!r} "
-                "and no deepcs.Game; mend or uninstall it.",
+                "and no deepcs.Game; fix or uninstall it.",
                 stacklevel=2,
             )
     return found
 
 
 def _all() -> dict[str, Game]:
-    """By name; the twelve come first, and of equal names the one that goes before."""
+    """By name; the twelve come first, and of equal names only the one that takes precedence."""
     twelve = {each.name: each for each in TWELVE}
     others = {**_announced(), **_heard_of, **_registered}
     return {**twelve, **{name: others[name] for name in others if name not in twelve}}
@@ -96,7 +96,7 @@ def games() -> tuple[str, ...]:
 
 
 def plain_name(name: str) -> str:
-    """A name without what spellings differ in: case, separators, prefix, version, possessive."""
+    """A name without case, separators, prefix, version and possessive, which spellings vary."""
     name = re.sub(r"^(ALE|deepcs)/", "", name, flags=re.IGNORECASE)
     name = re.sub(r"((Deterministic|NoFrameskip)?-v\d+)$", "", name)
     return re.sub(r"[^a-z0-9]", "", name.lower().replace("'s", "").replace("’s", ""))
@@ -112,7 +112,7 @@ def game_named(name: str) -> Game | None:
     if not is_name(name):
         return None
     wanted = plain_name(name)
-    for known in TWELVE:  # which need no look at installed packages
+    for known in TWELVE:  # without searching installed packages
         if plain_name(known.name) == wanted:
             return known
     return next((each for each in _all().values() if plain_name(each.name) == wanted), None)
@@ -133,7 +133,7 @@ def find_game(name: str) -> Game | None:
 
 
 def known_game(world: str) -> Game | None:
-    """The game of that name in a saved run; what is the run's own code only if it is allowed."""
+    """The game of that name in a saved run; `module:NAME`, the run's own code, only if allowed."""
     return find_game(world) if ":" not in world or is_allowed(world) else None
 
 

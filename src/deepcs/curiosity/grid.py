@@ -1,8 +1,8 @@
-"""The curiosity grid: which tiles this life has touched.
+"""The curiosity grid: which tiles were touched (visited) in this life.
 
-The world of a game is cut into tiles, one grid per room. Touching a tile for the first time in a
-life is new; a new life makes every tile new again. The grid is also a picture, the plane that the
-network sees: a map of where the agent has been. How positions become tiles is in tiles.py.
+Each room of a game is divided into tiles, one grid per room. A tile's first touch in a life is new;
+a new life makes every tile new again. The grid is also an image, the plane: a map, for the
+network, of where the agent has been. How positions become tiles is in tiles.py.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Curiosity(Protocol):
     """What an environment needs of a grid, bounded or not."""
 
     centred: bool
-    """the plane moves with the player"""
+    """the plane is centred on the player"""
     fading: Fading | None
     """None: visits do not fade"""
 
@@ -98,7 +98,7 @@ class CuriosityGrid(Lives):
     ) -> None:
         """`tile`: raw units across, or (across, down). `y_up`: raw y grows upward on the screen.
 
-        `clamp`: pull outside positions to the edge. `half_life`: steps after which a visit counts
+        `clamp`: move outside positions to the edge. `half_life`: steps after which a visit counts
         half; None: visits do not fade.
         """
         self.bounds = bounds
@@ -175,10 +175,10 @@ class CuriosityGrid(Lives):
         window: tuple[int, int] | None = None,
     ) -> np.ndarray:
         """The room's touched tiles as a picture: uint8 (height, width), 255 = touched; where visits
-        fade, less by what is gone of a tile's last.
+        fade, darker the older a tile's last visit is.
 
         Drawn in raw units, so that a partial last tile is narrow, then nearest neighbour; where
-        there are more tiles than pixels, a pixel lights if any tile in it was touched. Up in the
+        there are more tiles than pixels, a pixel is lit if any tile in it was touched. Up in the
         picture is up on the screen. `window`: first and last raw y shown (the part of a scrolling
         level that is on the screen); outside the level nothing is touched.
         """

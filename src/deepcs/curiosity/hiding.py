@@ -1,4 +1,4 @@
-"""Whether a reward mix hides one of its rewards wholly, as a clip can: looked for in first steps.
+"""Whether a reward mix hides one of its rewards completely, as a clip can, in the first steps.
 
 CartPole pays 1 a step, so that clip(R + I) is 1 with and without I. Pendulum pays from −16 to 0,
 which clip(R) turns into −1 nearly everywhere.
@@ -20,9 +20,9 @@ from deepcs.curiosity.reward import (
     mix_rewards,
 )
 
-STEPS = 4_000  # that are looked at
+STEPS = 4_000  # that are checked
 NOT_MIXED = (APART, APART_UNCLIPPED)
-ENOUGH = 20  # rewards other than 0; of fewer nothing is said
+ENOUGH = 20  # rewards other than 0; with fewer there is no warning
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Seen:
     intrinsic: int = 0
     """steps where I was not 0"""
     shown: int = 0
-    """of these, steps where the mix would be another without I"""
+    """of these, steps where the mix would differ without I"""
 
     def add(self, other: Seen) -> None:
         self.games += other.games
@@ -48,7 +48,7 @@ class Seen:
 
 
 class MixWatch:
-    """Looks at the rewards of the first steps, and at what a mix makes of them."""
+    """Watches the rewards of the first steps, and what a mix makes of them."""
 
     def __init__(self, weight: Weight, *, paid: bool = True) -> None:
         self._weight, self._paid = weight, paid
@@ -58,9 +58,9 @@ class MixWatch:
         self.seen = Seen()
 
     def look(self, game: np.ndarray, intrinsic: np.ndarray, mixed: np.ndarray) -> bool:
-        """Look at R and I, of any one shape, and what was mixed of them; True: for the last time.
+        """Take R and I, of one shape, and their mix; True: the check is complete.
 
-        After that, nothing is looked at.
+        After that, nothing more is taken.
         """
         if self._left <= 0:
             return False
@@ -75,7 +75,7 @@ class MixWatch:
 
 
 def hidden(weight: Weight, parts: Iterable[Seen]) -> str | None:
-    """One sentence about a reward that the mix has hidden in all of these steps; None: neither."""
+    """One sentence about a reward that the mix has hidden in all of these steps; None: none was."""
     seen = Seen()
     for part in parts:
         seen.add(part)

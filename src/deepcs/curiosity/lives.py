@@ -1,4 +1,6 @@
-"""When all is new again, and what a visit pays: shared by grids and by cells."""
+"""When all is new again, and what a visit pays: shared by grids and by cells.
+
+A *life* in this package is one lifetime of the memory: by default a game, not one of its lives."""
 
 from __future__ import annotations
 
@@ -45,8 +47,8 @@ class Lives:
     def bonus(self, graded: bool = False) -> float:
         """Intrinsic reward I of the last visit.
 
-        1 for a first touch, else 0; graded: 1/√n for the n-th entry of a tile. Where visits fade,
-        what fading.py says instead. The start tile, the first of a life, is touched but not paid.
+        1 for a first visit, else 0; graded: 1/√n for the n-th entry into a tile. Where visits fade,
+        see fading.py. The start tile, the first of a life, is visited but not paid.
         """
         if self.fading is not None:
             return self._worth.graded if graded else self._worth.touch
@@ -55,7 +57,7 @@ class Lives:
         return float(self._bonus_entries == 1)
 
     def _forget(self) -> None:
-        """What all that has lives forgets in a new one."""
+        """Forget the last visit's bonus and the visits that fade, as every new life does."""
         self._bonus_entries, self._worth = 0, NOTHING
         if self.fading is not None:
             self.fading.clear()

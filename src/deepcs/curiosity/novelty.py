@@ -1,9 +1,9 @@
-"""How new a state is: three questions, each a choice of its own.
+"""How new a state is: three questions, answered independently.
 
-Where am I (`place`), when is it new again (`lifetime`), and what does it pay: a first touch or
-1/√n in this life (`graded`, a setting of the run), something across all of training and all actors
-(`across`), or both together (`combine`). A treatment answers all three; these settings change one
-of its answers, or the numbers of a part.
+Where am I (`place`), when is it new again (`lifetime`), and what does it pay: 1 for a first
+visit or 1/√n within a lifetime (`graded`, a setting of the run), something across all of training
+and all actors (`across`), or both together (`combine`). A treatment answers all three; these
+settings change one of its answers, or the numbers of a part.
 """
 
 from __future__ import annotations
@@ -39,40 +39,40 @@ class Novelty:
     across: Across | None = None
     """paid across training: none, counts, pseudo-counts or rnd; None: the treatment's"""
     combine: Combine | None = None
-    """across (alone), product or sum with what this life pays; None: the treatment's"""
+    """across (alone), or product or sum with what this lifetime pays; None: the treatment's"""
     half_life: float | None = None
     """fading: steps of an actor after which a visit counts half; None: 100 (ours)"""
     width: int | None = None
-    """pixels: of the small picture; None: chosen from random play, as in Go-Explore"""
+    """pixels: of the downscaled frame; None: chosen from random play, as in Go-Explore"""
     height: int | None = None
-    """pixels: of the small picture; None: chosen from random play, as in Go-Explore"""
+    """pixels: of the downscaled frame; None: chosen from random play, as in Go-Explore"""
     levels: int | None = None
     """pixels: shades of grey; None: chosen from random play, as in Go-Explore"""
     life_weight: float | None = None
-    """sum: factor of what this life pays; product: its exponent; None: 1"""
+    """sum: factor of what this lifetime pays; product: its exponent; None: 1"""
     across_weight: float | None = None
     """sum: factor of what is paid across training; product: its exponent; None: 1"""
     density_side: int | None = None
-    """pseudo-counts: pixels across and down of the modelled picture; None: 42 (Bellemare et al.)"""
+    """pseudo-counts: pixels across and down of the modelled frame; None: 42 (Bellemare et al.)"""
     density_levels: int | None = None
     """pseudo-counts: its shades of grey; None: 8 (Bellemare et al.)"""
     rnd_learning_rate: float | None = None
-    """rnd: step size of Adam for the trained network; None: 1e-4 (Burda et al.)"""
+    """rnd: learning rate of Adam for the trained network; None: 1e-4 (Burda et al.)"""
     rnd_gamma: float | None = None
-    """rnd: discount of the returns whose deviation I is divided by; None: 0.99 (Burda et al.)"""
+    """rnd: discount of the returns whose deviation divides I; None: 0.99 (Burda et al.)"""
     rnd_features: int | None = None
-    """rnd: numbers that the networks put out; None: 128 (ours; Burda et al.: 512)"""
+    """rnd: outputs of the networks; None: 128 (ours; Burda et al.: 512)"""
     code_bits: int | None = None
     """hash: bits of the learned code; None: 64 (ours; Tang et al.: 512)"""
     hash_bits: int | None = None
     """hash: bits that the code is hashed to; None: 32 (Tang et al.: 64 in Montezuma's Revenge)"""
     code_learning_rate: float | None = None
-    """hash: step size of Adam for the autoencoder; None: 1e-3 (Tang et al.)"""
+    """hash: learning rate of Adam for the autoencoder; None: 1e-3 (Tang et al.)"""
     code_every: int | None = None
-    """hash: updates between the codes that actors take over; None: 200 (ours)"""
+    """hash: updates after which actors get the newest encoder; None: 200 (ours)"""
 
     def check(self) -> None:
-        """Raise ValueError for what cannot be meant under any treatment."""
+        """Raise ValueError for what is invalid under every treatment."""
         choices = {"place": PLACES, "lifetime": NEWS, "across": ACROSS, "combine": COMBINES}
         for name, allowed in choices.items():
             if (given := getattr(self, name)) is not None and given not in allowed:
@@ -96,18 +96,18 @@ class Novelty:
 
     @property
     def counts_places(self) -> bool:
-        """Whether it matters where the player is: to this life's pay, or to `counts`."""
+        """Whether tiles or cells matter: to this lifetime's reward, or to `counts`."""
         return self.across in ("none", "counts") or self.combine != "across"
 
     @property
     def needs_frames(self) -> bool:
-        """Whether something is learned from frames by the whole batch."""
+        """Whether a bonus or a code is learned from the frames of all actors."""
         return self.across in ("pseudo-counts", "rnd") or self.place == "hash"
 
     def of_treatment(self, choices: Novelty, *, sees: bool) -> Novelty:
         """With a treatment's choices where none is made here, and with the numbers of the parts.
 
-        sees: the network is shown the plane. Refuses, in one sentence, what makes no sense.
+        sees: the network is shown the plane. Refuses contradictory settings with one sentence.
         """
         self.check()
         chosen = dataclasses.replace(

@@ -1,4 +1,4 @@
-"""How the game's reward R and the intrinsic reward I become the one the learner sees."""
+"""How the game's reward R and the intrinsic reward I become the learner's reward."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Weight = float | str
 """β in [0, 1], the game reward's share; `equal`, the paper's untuned case; or `sum:c`: R + cI."""
 NUMBERS = int, float, np.integer, np.floating
 APART, APART_UNCLIPPED = "apart", "apart:unclipped"
-"""What stands in a weight's place for a learner with a value for R and one for I."""
+"""Used instead of a weight by a learner with a value for R and one for I."""
 UNCLIPPED: Weight = "sum:1"
 """The weight of worlds whose rewards are not Atari's: R + I, whatever their size."""
 
 
 def check_weight(weight: Weight) -> Weight:
-    """Return the weight in its one spelling if it can be used, else raise ValueError."""
+    """Return the weight in canonical form if it is valid, else raise ValueError."""
     if weight == "equal":
         return weight
     if isinstance(weight, str):
@@ -58,7 +58,7 @@ def weight_at(weight: Weight, progress: float) -> Weight:
 
 
 def intrinsic_scale(weight: Weight) -> float | None:
-    """c of an unclipped weight, `sum` or `sum:c`; None: it is of another kind."""
+    """c of an unclipped weight, `sum` or `sum:c`; None for other weights."""
     if not isinstance(weight, str):
         return None
     match = re.fullmatch(r"sum(?::(\d+\.?\d*(?:e[+-]?\d+)?))?", weight)

@@ -75,7 +75,7 @@ def _is_number(value: object) -> bool:
 
 
 def as_number(value: Any) -> float:
-    """A coordinate as an int, if it is whole by its type, else as a float."""
+    """A coordinate as an int, if its type is a whole number, else as a float."""
     try:
         return operator.index(value)
     except TypeError:
@@ -151,7 +151,7 @@ def covers(bounds: Bounds, position: Position) -> bool:
 
 
 def pixel_tiles(pixels: int, length: float, size: float, tiles: int) -> np.ndarray:
-    """The tile at the beginning of each of so many pixels, which show a length of tiles."""
+    """The tile at the beginning of each of `pixels` pixels, which show a length of tiles."""
     pixel = np.arange(pixels)
     if isinstance(length, (int, np.integer)) and isinstance(size, int):
         starts: np.ndarray = pixel * length // pixels // size

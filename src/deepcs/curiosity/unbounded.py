@@ -1,4 +1,4 @@
-"""A curiosity grid without bounds: tiles are found by hash, rooms may be of any size."""
+"""A curiosity grid without bounds: tiles are in a dict, rooms may be of any size."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class UnboundedGrid(Lives):
         window: tuple[int, int] | None = None,
     ) -> np.ndarray:
         """Touched tiles around the player: uint8 (height, width), 255 = touched; where visits fade,
-        less by what is gone of a tile's last.
+        darker the older a tile's last visit is.
         """
         touched = np.zeros((VIEW, VIEW), np.uint8)
         if self.here is not None:

@@ -1,4 +1,4 @@
-"""Observations of any kind as arrays of numbers, which is what a pool keeps and a network sees."""
+"""Observations of any kind as arrays of numbers, as pools store them and networks take them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 
 Space = gymnasium.Space[Any]
-MOST = 100_000  # numbers that choices may become: more would be a network of nothing else
+MOST = 100_000  # length of a one-hot vector: more would be most of the network
 WITHIN = "/"  # between the names of a Dict in a Dict
 
 
@@ -23,7 +23,7 @@ class Part:
     encode: Callable[[Any], Any]
     """from the observation's part to the array"""
     path: tuple[Any, ...] = ()
-    """keys and places on the way to the part"""
+    """keys and indices that lead to the part"""
 
     def of(self, observation: Any) -> Any:
         for step in self.path:
@@ -34,13 +34,13 @@ class Part:
 class ArrayObservation(
     gymnasium.ObservationWrapper[Any, Any, Any], gymnasium.utils.RecordConstructorArgs
 ):
-    """Shows observations as one array, or as a Dict of arrays.
+    """Returns observations as one array, or as a Dict of arrays.
 
     A Box stays as it is. Discrete and MultiDiscrete become one-hot vectors, MultiBinary a vector
-    of 0 and 1, all float32. Dicts in a Dict become one, with names such as `outer/inner`, and a
+    of 0 and 1, all float32. Nested Dicts become one, with names such as `outer/inner`, and a
     Tuple a Dict with names 0, 1 and so on. Text beside other parts, such as MiniGrid's mission, is
-    left out: `unseen` has the names. `deepcs train` puts this around environments of your own, and
-    says what it leaves out.
+    left out: `unseen` has the names. `deepcs train` wraps your own environments with this, and says
+    what it leaves out.
 
     >>> ArrayObservation(gymnasium.make("FrozenLake-v1")).observation_space
     Box(0.0, 1.0, (16,), float32)
@@ -64,7 +64,7 @@ class ArrayObservation(
 
     @property
     def changes(self) -> bool:
-        """Whether observations are any other than the environment's."""
+        """Whether observations differ from the environment's."""
         return self.observation_space != self.env.observation_space
 
     def observation(self, observation: Any) -> Any:
@@ -111,7 +111,7 @@ def _as_floats(part: Any) -> np.ndarray:
 
 
 def _one_hot(space: Space, sizes: np.ndarray, first: np.ndarray, path: tuple[Any, ...]) -> Part:
-    """One place for each value of each choice."""
+    """One entry for each value of each choice."""
     total = int(sizes.sum())
     if total > MOST:
         raise ValueError(
@@ -126,7 +126,7 @@ def _one_hot(space: Space, sizes: np.ndarray, first: np.ndarray, path: tuple[Any
         if not fits or ((places < first) | (places >= first + sizes)).any():
             raise ValueError(
                 f"Got observation {part!r} from an environment whose observation_space has "
-                f"{space}; mend the environment."
+                f"{space}; fix the environment."
             )
         hot = np.zeros(total, np.float32)
         hot[begins + places - first] = 1

@@ -1,7 +1,7 @@
-"""Experiments on an emulator: play, push from one and the same state, write to RAM, explore.
+"""Experiments on an emulator: play, push from the same state, write to RAM, explore.
 
-What a byte of RAM means shows when the same moment is played again and again, each time with
-another direction held, or with another value in that byte.
+What a byte of RAM means is found by replaying the same state, each time with another direction
+held, or with another value in that byte.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from deepcs.envs.roms import rom_path
 LEFT, RIGHT, UP, DOWN, NOTHING = range(5)  # in this order wherever there are five
 ACTIONS = (Action.LEFT, Action.RIGHT, Action.UP, Action.DOWN, Action.NOOP)
 FRAMES = 8  # raw ones that a push lasts
-WATCHED = 4  # the last of them are looked at: some sprites are drawn in every fourth only
+WATCHED = 4  # the last of them are recorded: some sprites are drawn in every fourth only
 FRAME_SKIP = 4  # raw frames to a step of play, as agents play
 APART = 30  # steps of play from one kept state to the next
 HOLD = 6  # steps that an action is held for in play, on average
 STRETCH = 24  # steps of exploration from one kept state
 COARSE = (16, 21)  # columns and rows of a screen that rooms are told apart by
-COARSER = (5, 7)  # and of one that tells whether a place is new
+COARSER = (5, 7)  # and of one that tells whether a state is new
 RAM = 128  # bytes
 
 
 @dataclass(frozen=True)
 class Pushes:
-    """What came of holding each direction, and nothing, from the same states."""
+    """The results of holding each direction, and nothing, from the same states."""
 
     ram: np.ndarray
     """int16 (states, 5, WATCHED, 128)"""
@@ -44,7 +44,7 @@ class Journey:
 
     ram: np.ndarray
     """int16 (steps, 128)"""
-    looks: np.ndarray
+    screens: np.ndarray
     """uint8 (steps, 21, 16), the screen in grey and coarse"""
     begins: np.ndarray
     """bool (steps,), the first step of a stretch"""
@@ -126,14 +126,14 @@ class Experiments:
         kept: dict[Hashable, ALEState] = {}
         chosen: list[int] = []
         ram: list[np.ndarray] = []
-        looks: list[np.ndarray] = []
+        screens: list[np.ndarray] = []
         begins: list[bool] = []
 
         def see(first: bool) -> None:
             ram.append(self._ram())
-            looks.append(self._look())
+            screens.append(self._look())
             begins.append(first)
-            key = place(ram[-1]), (cv2.resize(looks[-1], COARSER) // 32).tobytes()
+            key = place(ram[-1]), (cv2.resize(screens[-1], COARSER) // 32).tobytes()
             if key not in kept:
                 kept[key] = self._ale.cloneState()
                 chosen.append(0)
@@ -153,7 +153,7 @@ class Experiments:
                 if self._ale.game_over():
                     break
                 see(first=step == 0)
-        return Journey(np.array(ram), np.array(looks), np.array(begins), list(kept.values()))
+        return Journey(np.array(ram), np.array(screens), np.array(begins), list(kept.values()))
 
     def show(self, state: ALEState) -> tuple[np.ndarray, np.ndarray]:
         """A state's screen, uint8 (height, 160, 3), the brighter of two frames, and RAM."""
@@ -173,7 +173,7 @@ class Experiments:
             self._ale.act(self._held)
 
     def _watch(self, action: Action, ram: np.ndarray, screens: np.ndarray) -> None:
-        """Hold an action for FRAMES and write down the last of them."""
+        """Hold an action for FRAMES and record the last of them."""
         for frame in range(FRAMES):
             self._ale.act(action)
             watched = frame - (FRAMES - WATCHED)

@@ -1,7 +1,7 @@
 """All that a Game needs to know about a new game: position, range, screen, rooms, start.
 
 `find_position` plays at random, searches for the player's coordinates, explores with what it found,
-and searches again from many more places.
+and searches again from many more states.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from deepcs.system.limits import check_whole
 
 STATES = 60  # of random play that pushes start from; and as many of exploration
 EXPLORATION = 4_000  # steps
-ENOUGH = 0.15  # confidence from which on a byte is taken for a coordinate
+ENOUGH = 0.15  # confidence from which a byte is taken for a coordinate
 GAP = 12  # units between values beyond which they do not belong together
 SOMETIMES = 0.02  # share of the time that the player is at a lone value, if it is on the board
 OPENING = 300  # raw frames within which the first player should be on the board
@@ -117,8 +117,8 @@ def find_position(
 ) -> Found:
     """Find out about one of ale-py's games, in any clear case and separators of its name.
 
-    states: of random play, from which directions are pushed. exploration: steps to look around
-    for, afterwards. say: is told what is being done.
+    states: of random play, from which directions are pushed. exploration: steps of exploration
+    afterwards. say: called with progress messages.
     """
     rom = rom_named(name)
     if rom is None:
@@ -189,7 +189,7 @@ def _conclude(
 
 
 def value_range(seen: np.ndarray, obeying: np.ndarray) -> tuple[int, int]:
-    """The range of a byte in play, without what it is while the player is off the board.
+    """The range of a byte in play, without its values while the player is off the board.
 
     Of its values (steps,), those are kept that no gap parts from where it mostly was when the
     player obeyed.

@@ -1,10 +1,9 @@
-"""Workers that help each other: some frames are drawn by whoever is free first.
+"""Work sharing between workers: some frames are drawn by whichever is free first.
 
-Cores are not equally fast from one moment to the next, and a step of the pool takes as long as its
-slowest worker. Emulators cannot move between processes, but their screens can lie in shared
-memory. So a worker leaves most frames until its actors are all emulated, and puts a ticket for
-each into a pipe: who reads the ticket, the worker itself or one that has nothing left to do, draws
-the frame.
+The speed of cores varies, and a step of the pool takes as long as its slowest worker. Emulators
+cannot move between processes, but their screens can be in shared memory. So a worker defers most
+frames until all its actors are emulated, and puts a ticket for each into a pipe: whichever process
+reads the ticket, the worker itself or one that has nothing left to do, draws the frame.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ import numpy as np
 from deepcs.envs.screen import PAIR, push_frame
 from deepcs.envs.seats import Ended, Env, EnvFactory, PoolArrays, Seats, Spaces
 
-EAGER = 4  # one in so many frames is drawn at once, while its screens are in the cache
+EAGER = 4  # one in this many frames is drawn immediately, while its screens are in the cache
 PATIENCE = 0.05  # seconds to poll for frames of others before going to sleep
 TICKET_BYTES = 4
 
 
 class HelpingArrays(PoolArrays):
-    """With the screens of frames that are still to be drawn, and who has done how much."""
+    """Also holds the screens of frames still to be drawn, and each worker's progress."""
 
     def __init__(self, seats: int, spaces: Spaces, memory: mmap.mmap | None) -> None:
         super().__init__(seats, spaces, memory)
@@ -39,7 +38,7 @@ class HelpingArrays(PoolArrays):
 
 
 class Tickets:
-    """A pipe of tickets for each worker; of all who would read one, only one gets it."""
+    """A pipe of tickets for each worker; each ticket goes to exactly one reader."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -60,7 +59,7 @@ class Tickets:
         os.write(self._pipes[worker][1], ticket.to_bytes(TICKET_BYTES, "little"))
 
     def take(self, worker: int) -> int | None:
-        """The worker's next ticket; None: there is none now."""
+        """The worker's next ticket; None: the pipe is empty."""
         try:
             return int.from_bytes(os.read(self._pipes[worker][0], TICKET_BYTES), "little")
         except BlockingIOError:
@@ -131,7 +130,7 @@ class HelpingSeats(Seats):
 
 
 def leaves_frames(env: Env) -> bool:
-    """Whether others can draw its frames: it has none of its own use for them within a step."""
+    """Whether others can draw its frames: it does not use them itself within a step."""
     return hasattr(env, "leave_frames") and not getattr(env, "needs_frame", False)
 
 

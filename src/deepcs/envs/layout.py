@@ -1,4 +1,4 @@
-"""How images lie in memory: (channels, height, width), as networks here take them, or otherwise."""
+"""Image layouts: (channels, height, width), as the networks here take them, and others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Dict
 
 Layout = Literal["HW", "HWC", "CHW"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
-FEW = 5  # channels: so many are never taken for a side of the picture
+FEW = 5  # channels: never taken for a side of the picture
 HOW_TO_SAY = (
     "say which: layout='HWC' (height, width, channels) or layout='CHW', of "
     "deepcs.CuriosityWrapper or of deepcs.ChannelsFirst(env, layout)"
@@ -18,17 +18,17 @@ HOW_TO_SAY = (
 
 
 def is_image(space: gymnasium.Space[Any]) -> bool:
-    """Whether observations are pictures: three dimensions, or bytes in two."""
+    """Whether observations are images: three dimensions, or uint8 in two."""
     if not isinstance(space, Box):
         return False
     return len(space.shape) == 3 or (len(space.shape) == 2 and space.dtype == np.uint8)
 
 
 def image_layout(shape: tuple[int, ...], stated: Layout | None = None) -> Layout:
-    """How a picture of that shape is laid out; raises ValueError where it may be either.
+    """The layout of an image of that shape; raises ValueError where it is ambiguous.
 
     Channels are the end of the shape that is smaller than the other, if they are few or the
-    picture is a square: (7, 7, 4) is HWC, (4, 84, 84) is CHW, and (20, 7, 7) may be either.
+    image is a square: (7, 7, 4) is HWC, (4, 84, 84) is CHW, and (20, 7, 7) may be either.
     """
     if stated is not None:
         if stated not in LAYOUTS or len(stated) != len(shape):
@@ -79,9 +79,9 @@ def to_channels_first(image: np.ndarray, layout: Layout) -> np.ndarray:
 class ChannelsFirst(
     gymnasium.ObservationWrapper[Any, Any, Any], gymnasium.utils.RecordConstructorArgs
 ):
-    """Shows images as (channels, height, width), also those in a Dict.
+    """Returns images as (channels, height, width), also those in a Dict.
 
-    `deepcs train` puts it around environments of your own whose images are recognised as (height,
+    `deepcs train` wraps your own environments with it where images are recognised as (height,
     width, channels) or (height, width).
 
     >>> env = ChannelsFirst(gymnasium.make("ALE/Pitfall-v5"))
@@ -105,7 +105,7 @@ class ChannelsFirst(
 
     @property
     def changes(self) -> bool:
-        """Whether any image lies otherwise."""
+        """Whether any image has another layout."""
         return any(layout != "CHW" for layout in self._layouts.values())
 
     def _turned_space(self, name: str, space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
@@ -115,7 +115,7 @@ class ChannelsFirst(
         return Box(low, high, dtype=space.dtype.type)
 
     def observation(self, observation: Any) -> Any:
-        """The observation with its images turned."""
+        """The observation with its images transposed."""
         if isinstance(observation, dict):
             return {name: self._turned(name, part) for name, part in observation.items()}
         return self._turned("", observation)

@@ -1,4 +1,4 @@
-"""When games start, lives are lost and positions count, as the curiosity wrapper must know it."""
+"""When games start, lives are lost and positions count, for the curiosity wrapper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Env = gymnasium.Env[Any, Any]
 
 
 class Lifecycle:
-    """When games start, lives are lost, positions count: in an environment we know nothing of."""
+    """When games start, lives are lost, positions count: in an unknown environment."""
 
     def game_started(self, *, resetting: bool) -> bool:
         """Whether the reset() or step() just made started a game."""
@@ -30,7 +30,7 @@ class Lifecycle:
 
 
 class Emulator(Lifecycle):
-    """The same in an ALE environment, asked of the emulator: wrappers cannot mislead it."""
+    """The same in an ALE environment, read from the emulator, whatever wrappers do."""
 
     def __init__(self, env: Env, ale: ALEInterface) -> None:
         self.env = env.unwrapped
@@ -71,5 +71,5 @@ class Emulator(Lifecycle):
         return 0 < self._lives < before
 
     def position_counts(self) -> bool:
-        # A game that is over leaves anything in its RAM.
+        # After game over, RAM may hold anything.
         return not self.ale.game_over(with_truncation=False)

@@ -1,4 +1,4 @@
-"""Where the player stands, as a `locate` of the user's own tells it."""
+"""Where the player is, by the user's `locate`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MANY = 0.1  # share of them that is worth a warning
 
 
 class Locator:
-    """Asks `locate`, and makes a Position of its answer.
+    """Calls `locate`, and makes a Position of its result.
 
     Of plain numbers the first two are x and y. The third and those after it are tiled too, and
     their tiles' numbers are the room.
@@ -49,12 +49,12 @@ class Locator:
         self._outside = 0
 
     def find(self, env: Env, observation: Any, info: dict[str, Any]) -> Position | None:
-        """Where the player stands; raises ValueError or TypeError for what is no place."""
+        """Where the player is; raises ValueError or TypeError for what is no position."""
         try:
             found = self.locate(env, observation, info)
         except Exception as error:
             raise ValueError(
-                f"locate raised {type(error).__name__} ({error}); mend it, or return None while "
+                f"locate raised {type(error).__name__} ({error}); fix it, or return None while "
                 "the player is off the board."
             ) from error
         if found is None:
@@ -112,7 +112,7 @@ class Locator:
             self._positions = WATCHED
             warnings.warn(
                 f"More than a tenth of the first {WATCHED:,} positions are outside the bounds, "
-                f"{self._bounds.words}, and were pulled to the edge; widen the bounds, or pass "
+                f"{self._bounds.words}, and were clamped to the edge; widen the bounds, or pass "
                 "clamp=False to see the first of them.",
                 stacklevel=5,
             )

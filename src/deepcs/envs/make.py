@@ -1,4 +1,4 @@
-"""Worlds by name: the games, the mazes, and anyone's own game or environment."""
+"""Worlds by name: the games, the mazes, and users' own games or environments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OWN = "module:factory of a function that returns a Gymnasium environment, or mod
 
 
 def world_name(name: str) -> str:
-    """The one spelling of a world's name; raises ValueError, naming the nearest, if unknown."""
+    """The canonical name of a world; raises ValueError, naming the nearest, if unknown."""
     if ":" in name:
         return name
     found = atari_game(name)
@@ -103,7 +103,7 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
     wanted = {key: settings.get(key, default) for key, default in defaults.items()}
     try:
         taken = inspect.signature(factory).parameters
-    except ValueError as error:  # what is written in C need not have one
+    except ValueError as error:  # functions written in C may have none
         raise ValueError(f"Got {path!r}, which is {factory!r}; give {OWN}.") from error
     novel = {key: wanted[key] for key in NOVEL if key not in taken and wanted[key] != NOVEL[key]}
     for key, value in wanted.items():
@@ -132,7 +132,7 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
     if novel:
         env = _made_novel(path, env, novel, wanted)
     for layer in curious_layers(env):
-        layer.mix = False  # R and I leave a world apart; the learner mixes them
+        layer.mix = False  # R and I leave a world separately; the learner mixes them
         if bool(layer.grid) != wanted["grid"]:
             shows, does = ("shows", "does not") if layer.grid else ("hides", "shows")
             raise ValueError(
@@ -143,7 +143,7 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
 
 
 def _made_novel(path: str, env: Env, novel: dict[str, Any], wanted: dict[str, Any]) -> Env:
-    """Curiosity around an environment that has none, where its factory takes no such settings."""
+    """Wrap an environment that has no curiosity, where its factory takes no such settings."""
     if any(True for _ in curious_layers(env)):
         key, value = next(iter(novel.items()))
         raise ValueError(
@@ -168,9 +168,9 @@ def layers(env: Env) -> Iterator[Env]:
 
 
 def with_arrays(env: Env) -> Env:
-    """The environment with what it shows as networks take it: arrays, images channels first.
+    """The environment with observations as networks take them: arrays, images channels first.
 
-    Images stay as they lie where its factory has turned them.
+    Images that its factory has already transposed stay as they are.
     """
     layout = env.image_layout if isinstance(env, CuriosityWrapper) else None
     arrays = ArrayObservation(env)
@@ -183,17 +183,17 @@ def with_arrays(env: Env) -> Env:
 
 @dataclass(frozen=True)
 class WorldFacts:
-    """What is to be known of a world before it is trained in."""
+    """What must be known of a world before training."""
 
     spaces: Spaces
     weight: Weight
-    """its own, of the reward mix"""
+    """its default, of the reward mix"""
     unseen: tuple[str, ...]
     """parts of its observations that a network is not shown"""
 
 
 def look_at(world: str | Game, **settings: Any) -> WorldFacts:
-    """Make an actor, ask it, and let it go; settings as in make_actor."""
+    """Make an actor, inspect it and close it; settings as in make_actor."""
     env = make_actor(world, **settings)
     try:
         spaces = spaces_of_env(env)
@@ -205,7 +205,7 @@ def look_at(world: str | Game, **settings: Any) -> WorldFacts:
 
 
 def random_frames(world: str | Game, steps: int, seed: int, **settings: Any) -> list[np.ndarray]:
-    """The grey frames of so many steps of random play; settings as in make_actor."""
+    """The grey frames of that many steps of random play; settings as in make_actor."""
     env = make_actor(world, **{**settings, "frames": True})
     try:
         env.action_space.seed(seed)
@@ -251,7 +251,7 @@ def _check_settings(world: str, settings: dict[str, Any]) -> None:
     if unknown:
         raise ValueError(
             f"Got settings {', '.join(unknown)} for {world}; choose from {', '.join(known)} "
-            "(a factory of your own has its own settings)."
+            "(your own factory has its own settings)."
         )
 
 
@@ -270,9 +270,9 @@ def make_vec(
     """A pool of actors in a world: a name, a Game, or a function that makes an environment.
 
     settings: as in AtariActor. workers: processes; None: one per core, 0: none. mix: rewards are R
-    and I mixed, as a learner wants them; False: R alone. weight: of the mix, as in mix_rewards;
-    None: the world's own. I and R alone are in the infos, as `intrinsic` and `game_reward`. What a
-    function makes pays what it pays: CuriosityWrapper has mix and weight of its own.
+    and I mixed; False: R alone. weight: of the mix, as in mix_rewards;
+    None: the world's own. I and R alone are in the infos, as `intrinsic` and `game_reward`. An
+    environment made by a function keeps its own reward: set mix and weight in its CuriosityWrapper.
 
     >>> envs = make_vec("MontezumaRevenge", num_envs=2, workers=0)
     >>> observations, infos = envs.reset()

@@ -1,7 +1,7 @@
 """The parts of a vector environment, one actor each, and curiosity for all of them.
 
-An actor of a vector environment cannot be wrapped by itself. So a stand-in repeats what the vector
-environment returned for it, and CuriosityWrapper goes around the stand-in: one rule for both.
+A single actor of a vector environment cannot be wrapped. So a stand-in environment repeats what the
+vector environment returned for that actor, and CuriosityWrapper wraps the stand-in.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class CuriousParts:
 
 
 def split_infos(infos: Info, count: int) -> Iterator[Info]:
-    """The infos of a vector environment, one by one: what its masks say that an actor has.
+    """The infos of a vector environment, one for each actor: the keys whose mask is set for it.
 
     `final_info` and `final_obs`, of games that ended in the step, are left out.
     """

@@ -1,6 +1,6 @@
-"""From what is on the screen to a cell: a small grey picture, or a learned code of one.
+"""From the screen to a cell: a small grey image, or a learned code of one.
 
-A *frame* is the newest picture, uint8 (height, width), grey.
+A *frame* is the newest image, uint8 (height, width), grey.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from deepcs.envs.layout import Layout
 from deepcs.system.limits import check_whole
 from deepcs.system.snapshot import Snapshot, check_snapshot
 
-TARGET = 0.125  # cells for each frame looked at, that a picture should make (Go-Explore)
+TARGET = 0.125  # cells per frame, that a downscaling should give (Go-Explore)
 SIZES = (3, 5, 7, 8, 11, 14, 16, 21, 28, 42)  # of sides, among which one is chosen
 SHADES = (2, 4, 8, 16, 32)
-FINENESS, WIDEST = 2**16, 2**10  # of the weights that a code is told by
+FINENESS, WIDEST = 2**16, 2**10  # of the weights of a code, as whole numbers
 CODE_SIDE = 21  # pixels across and down of the picture that is coded
 
 
 class PlaceSettings(Protocol):
-    """What is to be known of cells; Novelty has it."""
+    """The settings of cells; Novelty has them."""
 
     @property
     def width(self) -> int | None: ...
@@ -59,7 +59,7 @@ def shrink_frame(frame: np.ndarray, width: int, height: int, levels: int) -> np.
 
 @dataclass(frozen=True)
 class Pixels:
-    """A cell is all frames that give the same small picture; by default Go-Explore's first."""
+    """A cell is all frames that give the same small image; by default Go-Explore's first."""
 
     width: int = 11
     """pixels across"""
@@ -92,21 +92,21 @@ def coded_picture(frames: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Hashed:
-    """A cell is all frames whose learned code has the same hash; the code is trained on the way."""
+    """A cell is all frames whose learned code has the same hash; the code keeps training."""
 
     code_bits: int = 64
     hash_bits: int = 32
 
 
 Place = Literal["position", "pixels"] | Pixels | Hashed | Callable[[np.ndarray], Any]
-"""Where the player is: by position; by a cell of the frame, as Pixels or Hashed tell it; or by
-what a function of your own returns for a frame, uint8 (height, width), such as bytes or a tuple."""
+"""Where the player is: by position; by the frame's cell, as Pixels or Hashed define it; or by what
+your own function returns for a frame, uint8 (height, width), such as bytes or a tuple."""
 
 
 class HashPlace:
     """A cell is all frames whose learned code hashes to the same bits (SimHash, Charikar 2002).
 
-    The code is `weights @ picture + biases > 0`; the hash is the signs of fixed random sums of it.
+    The code is `weights @ picture + biases > 0`; the hash is the signs of random projections.
     """
 
     def __init__(self, code: np.ndarray, frame_shape: tuple[int, int], hash_bits: int) -> None:
@@ -119,7 +119,7 @@ class HashPlace:
                 f"{height * width + 1})."
             )
         self._size = height, width
-        # Whole numbers, whose sums float64 holds exactly: no rounding takes a bit to another side.
+        # Whole numbers, whose sums float64 holds exactly: rounding never flips a bit.
         whole = np.rint(np.clip(self.code, -WIDEST, WIDEST) * FINENESS).astype(np.float64)
         self._weights, self._biases = np.ascontiguousarray(whole[:, :-1]), whole[:, -1] * 255
         self._sums = hash_sums(len(self.code), hash_bits)
@@ -134,7 +134,7 @@ class HashPlace:
 
 
 def random_code(code_bits: int, frame_shape: tuple[int, int]) -> np.ndarray:
-    """The code until one is learned: fixed random sums of the pixels."""
+    """The code until one is learned: fixed random projections of the pixels."""
     height, width = code_shape(frame_shape)
     normal = np.random.Generator(np.random.Philox(key=[code_bits, 1])).standard_normal
     code = normal((code_bits, height * width + 1), np.float32)
@@ -143,18 +143,18 @@ def random_code(code_bits: int, frame_shape: tuple[int, int]) -> np.ndarray:
 
 
 def hash_sums(code_bits: int, hash_bits: int) -> np.ndarray:
-    """Fixed random numbers that a code is summed by: int64 (hash_bits, code_bits)."""
+    """The fixed random projection of a code: int64 (hash_bits, code_bits)."""
     normal = np.random.Generator(np.random.Philox(key=code_bits)).standard_normal
     rounded: np.ndarray = np.rint(2**20 * normal((hash_bits, code_bits))).astype(np.int64)
     return rounded
 
 
 def choose_cells(frames: Sequence[np.ndarray], settings: PlaceSettings) -> Pixels:
-    """Width, height and levels under which frames fall into cells as they should.
+    """Width, height and levels for which frames fall into about the wanted number of cells.
 
     As in Go-Explore (Ecoffet et al. 2021): the best by H/√(1 + |n/T - 1|), where n is the number
     of cells, T an eighth of the number of frames, and H the entropy of the frames over the cells,
-    divided by its largest, log n. What the settings say stays.
+    divided by its largest, log n. Settings that are given are kept.
     """
     height, width = frames[0].shape
     sides = {
@@ -178,7 +178,7 @@ def choose_cells(frames: Sequence[np.ndarray], settings: PlaceSettings) -> Pixel
 
 
 def _alike(width: int, height: int, frame: np.ndarray) -> bool:
-    """Whether a small picture is not drawn out to more than double on one side."""
+    """Whether a small image is stretched by no more than double on one side."""
     stretch: float = (width * frame.shape[0]) / (height * frame.shape[1])
     return 0.5 <= stretch <= 2
 

@@ -1,10 +1,10 @@
-"""Where in RAM the player stands, found by experiments on the emulator.
+"""Where in RAM the player's position is, found by experiments on the emulator.
 
-A byte is the player's x if three things agree. Pushed: from one and the same state, LEFT and RIGHT
-take the byte to different sides of where it is when nothing is held. Seen: it tells at which
-column of the screen those pushes make a difference, which is where the player is. Written: another
-value written into it stays and changes the screen, which it does not in a mere copy. The same for
-y, with UP and DOWN and rows.
+A byte is the player's x if it passes three tests. Pushed: from the same state, LEFT and RIGHT
+change the byte in opposite ways, compared with no action. Seen: its value predicts the column of
+the screen in which those pushes make a difference, which is where the player is. Written: another
+value written into it stays and changes the screen; in a mere copy it does not. The same for y, with
+UP and DOWN and rows.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from deepcs.envs.experiments import (
 
 X, Y = 0, 1
 AXES = ((LEFT, RIGHT), (UP, DOWN))
-WRAP = 100  # a byte that differs by more went round, from 255 to 0 or back
+WRAP = 100  # a byte that differs by more wrapped around, from 255 to 0 or back
 LITTLE = 24  # units: a push that works to one side only counts if it is no more than this
 OTHER_AXIS = 0.7  # share of the score on the other axis that is taken off
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # pixels of the screen to a unit
-NEAR = 4.0  # pixels that a sight may be off what a byte says
+NEAR = 4.0  # pixels that a sight may be off a byte's prediction
 FEWEST_SIGHTS = 10
 SPRITE = (2, 2_500)  # pixels in which the screens after two pushes differ, if it is the player
 EXPLAINED = 0.2  # share of sights, beyond those that one place explains, that make a scale known
@@ -44,7 +44,7 @@ LONGEST = 6  # bytes to write to
 WRITES = 16  # states that a byte is written to in
 UNWRITTEN = 0.3  # of the confidence is left where no write works, as with paddles
 LEVEL = 64  # rows that change at least, where a level scrolls
-FARTHEST = 48  # rows that it is looked for to have scrolled by
+FARTHEST = 48  # rows, the most scrolling that is searched for
 STEP = 8  # pixels, about, that writing should move the player by
 
 
@@ -58,7 +58,7 @@ class Candidate:
     pushed: float
     """share of the states in which it followed both pushes; one alone counts half"""
     seen: float
-    """share of the differences on the screen that it tells the place of, beyond chance"""
+    """share of the differences on the screen whose position it predicts, beyond chance"""
     written: float
     """share of writes that stayed and changed the screen"""
     scale: float
@@ -84,14 +84,14 @@ class Sights:
     places: np.ndarray
     """float (2, sights): column and row of the middle"""
     ram: np.ndarray
-    """float (sights, 128), between the two; NaN where a byte went round"""
+    """float (sights, 128), between the two; NaN where a byte wrapped around"""
 
     def __len__(self) -> int:
         return len(self.state)
 
 
 def look(pushes: Pushes) -> Sights:
-    """Compare the screens after every two pushes that may tell something."""
+    """Compare the screens after every informative pair of pushes."""
     found = []
     for state, (ram, screens) in enumerate(zip(pushes.ram, pushes.screens, strict=True)):
         for one, other in (*AXES, *((push, NOTHING) for push in range(NOTHING))):
@@ -142,7 +142,7 @@ def most_within(values: np.ndarray) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class Fit:
-    """How well a byte tells where the player is seen, and how."""
+    """How well a byte predicts where the player is seen, and by which mapping."""
 
     seen: float
     scale: float

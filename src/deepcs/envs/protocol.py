@@ -1,4 +1,4 @@
-"""The ways to play Atari for science: the paper's, Baselines', and Machado et al.'s (2018)."""
+"""Evaluation protocols for Atari: the paper's, Baselines', and Machado et al.'s (2018)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class Protocol:
     full_actions: bool
     """all 18 actions instead of those that the game uses"""
     noops: int
-    """a game starts with 1 to this many raw frames of no action; 0: none"""
+    """a game starts with 1 to this many no-op raw frames; 0: none"""
     fire: bool
     """a game starts with a step of FIRE, then one of action 2, in games that have FIRE"""
     max_frames: int
-    """raw frames after which a game is cut off"""
+    """raw frames after which a game is truncated"""
     life_ends_return: bool
     """losing a life ends the learner's return"""
     bootstrap_cut: bool
-    """a game cut off continues, for the learner, with the value of its final observation"""
+    """a truncated game's return is bootstrapped from the value of its final observation"""
     restart_after_life: bool
-    """a lost life is followed by a step of no action, then FIRE and action 2 as at a game's start;
-    frames from before are cleared, and points made in these steps count for the score alone"""
+    """a lost life is followed by a no-op step, then FIRE and action 2 as at a game's start;
+    earlier frames are cleared, and points made in these steps count only for the score"""
 
 
 PROTOCOLS = {

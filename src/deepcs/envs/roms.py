@@ -34,7 +34,7 @@ def _by_plain_name() -> dict[str, str]:
 
 
 def no_such_rom(name: str) -> str:
-    """What is wrong with a name that no game of ale-py's has."""
+    """The message for a name that is no game of ale-py's."""
     by_plain = _by_plain_name()
     return (
         f"Got game {name!r}, which ale-py cannot play alone; "
@@ -52,7 +52,7 @@ def rom_path(name: str) -> Path:
 
 
 def atari_game(name: str) -> Game | None:
-    """The game of that name: a known one, or another of ale-py's, of which no position is known.
+    """The game of that name: a known one, or another of ale-py's, whose positions are unknown.
 
     None: it is no Atari game.
     """

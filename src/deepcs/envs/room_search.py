@@ -1,4 +1,4 @@
-"""Which byte of RAM is the number of the room: the screens tell, and the player's jumps."""
+"""Which byte of RAM is the room number, found by screens and the player's jumps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALIKE = 12  # of 255: shades of grey that are no difference
 PAIRS = 6_000  # of screens to compare
 APART = 0.08  # of the screen at least, in which two rooms differ
 SEPARATION = 0.5  # how much more alike screens of one room must be than those of two
-TIE = 0.03  # of confidence, within which bytes are alike
+TIE = 0.03  # of confidence, within which bytes are tied
 JUMP = 40  # pixels in a step that no walk makes
 RARELY = 0.05  # a room changes in fewer of the steps than this
 
@@ -47,13 +47,13 @@ def _jumps(journey: Journey, axes: Sequence[Candidate | None]) -> np.ndarray:
 def room_candidates(journey: Journey, axes: Sequence[Candidate | None] = ()) -> list[RoomCandidate]:
     """Bytes that are the same while the screen is, and change with it and with a jump.
 
-    axes: the player's coordinates. Of bytes that do so alike, the first is that whose values look
-    most like the numbers of rooms, from 0 up without many gaps.
+    axes: the player's coordinates. Of tied bytes, the first is the one whose values look most
+    like room numbers, from 0 up with few gaps.
     """
     steps = len(journey.ram)
     jumps = _jumps(journey, axes)
     one, other = np.random.default_rng(0).integers(steps, size=(2, PAIRS))
-    unlike = np.abs(journey.looks[one].astype(np.int16) - journey.looks[other]) > ALIKE
+    unlike = np.abs(journey.screens[one].astype(np.int16) - journey.screens[other]) > ALIKE
     distance = unlike.mean((1, 2))
     found: list[RoomCandidate] = []
     for index in range(RAM):

@@ -1,4 +1,4 @@
-"""The way to Stable-Baselines3, which is loaded only when it is taken."""
+"""For Stable-Baselines3, which is imported only when this is used."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 def to_sb3(envs: VectorEnv[Any, Any, Any]) -> VectorVecEnv:
     """A Gymnasium vector environment, such as deepcs.make_vec gives, as Stable-Baselines3's VecEnv.
 
-    It must start the next game in the step in which one ends, as make_vec's do; of others make it
+    It must start the next game in the step in which one ends, as make_vec's do; make others
     with autoreset_mode=AutoresetMode.SAME_STEP. Infos are those of the actors; where a game ended,
-    its last ones, with `terminal_observation`, `TimeLimit.truncated` and, as Stable-Baselines3's
+    its last info, with `terminal_observation`, `TimeLimit.truncated` and, as Stable-Baselines3's
     Monitor has it, `episode`: the game's own reward summed (r), steps (l) and seconds (t). So
     `rollout/ep_rew_mean` and evaluate_policy tell the score, not the mixed reward.
 

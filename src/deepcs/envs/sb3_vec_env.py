@@ -1,4 +1,4 @@
-"""Stable-Baselines3's side: our vector environments as its VecEnv, and curiosity around any VecEnv.
+"""For Stable-Baselines3: our vector environments as its VecEnv, and curiosity around any VecEnv.
 
 Importing this needs Stable-Baselines3, the extra `examples`.
 """
@@ -35,7 +35,7 @@ class VectorVecEnv(VecEnv):
         self._steps = np.zeros(self.num_envs, np.int64)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the next reset; each actor's own seed is made of it as envs.reset(seed=...) does."""
+        """Seed the next reset; actors' seeds are derived from it as by envs.reset(seed=...)."""
         self._seed = int(np.random.randint(2**32, dtype=np.uint32)) if seed is None else seed
         return [None] * self.num_envs
 
@@ -86,7 +86,7 @@ class VectorVecEnv(VecEnv):
         return {"r": float(self._scores[index]), "l": int(self._steps[index]), "t": seconds}
 
     def close(self) -> None:
-        """Let all actors go."""
+        """Close all actors."""
         self.envs.close()
 
     def get_images(self) -> Sequence[np.ndarray | None]:
@@ -132,7 +132,7 @@ class VectorVecEnv(VecEnv):
         wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]],
         indices: VecEnvIndices = None,
     ) -> list[bool]:
-        """Whether the actors are in such a wrapper, as far as can be seen; in a Monitor they are.
+        """Whether the actors have such a wrapper, as far as is known; Monitor always counts.
 
         Infos have what Monitor puts there, so evaluate_policy may take it from them.
         """
@@ -145,7 +145,7 @@ class VectorVecEnv(VecEnv):
         return [is_wrapped(inner.envs[index], wrapper_class) for index in chosen]
 
     def _inside(self, verb: str, name: str) -> Any:
-        """What can ask the actors."""
+        """The vector environment, if it can reach its actors."""
         inner: Any = self.envs.unwrapped
         if not hasattr(inner, "call"):
             raise NotImplementedError(
@@ -178,7 +178,7 @@ class VecCuriosity(VecEnvWrapper):
     """
 
     def __init__(self, venv: VecEnv, *, locate: Locate | None = None, **settings: Any) -> None:
-        """`locate`: where an actor stands. `settings`: the others of CuriosityWrapper."""
+        """`locate`: where an actor is. `settings`: the other settings of CuriosityWrapper."""
         spaces = venv.observation_space, venv.action_space
         self._parts = CuriousParts(venv, venv.num_envs, spaces, locate, settings)
         super().__init__(venv, self._parts.observation_space)
@@ -201,7 +201,7 @@ class VecCuriosity(VecEnvWrapper):
         return shown
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Wait for the step, and look where the actors stand."""
+        """Wait for the step, and locate the actors."""
         observations, rewards, ended, infos = self.venv.step_wait()
         paid = np.array(rewards, np.float32)
         shown = self._parts.split(observations)

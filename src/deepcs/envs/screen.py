@@ -1,8 +1,8 @@
-"""From the emulator's screens to the 84x84 grey frame, working out only the rows that changed.
+"""From the emulator's screens to the 84x84 grey frame, processing only the rows that changed.
 
-A frame is made of the last two screens of a step. Most of a screen stays as it was a step before:
-above the first row that changed and below the last, the frame is already there; the rows between
-are looked up, maximised and shrunk, with the same result to the bit as for whole screens.
+A frame is made of the last two screens of a step. Most of a screen does not change in a step: above
+the first changed row and below the last, the frame is kept; the rows between are converted to grey,
+maximised and shrunk, with bit-identical results to whole screens.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SCRATCH = Scratch()
 
 
 def shrink(pair: np.ndarray, shown: np.ndarray, frame: np.ndarray) -> None:
-    """Bring a frame up to date: from the screens that it shows to a new pair, the lighter of each.
+    """Update a frame from the screens that it shows to a new pair, the lighter of each pixel.
 
     | argument | shape         | meaning                                           |
     | -------- | ------------- | ------------------------------------------------- |
@@ -68,6 +68,6 @@ def shrink(pair: np.ndarray, shown: np.ndarray, frame: np.ndarray) -> None:
 
 def push_frame(observation: np.ndarray, pair: np.ndarray, shown: np.ndarray) -> None:
     """Push the frame of a pair of screens into the stack, whose newest is that of `shown`."""
-    for older in range(STACK - 1):  # one by one: a copy onto itself takes a detour
+    for older in range(STACK - 1):  # one by one: an overlapping copy would use a buffer
         observation[older] = observation[older + 1]
     shrink(pair, shown, observation[STACK - 1])

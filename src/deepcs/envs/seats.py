@@ -1,4 +1,4 @@
-"""Actors in their seats: stepped in a row, reset when a game ends, results in arrays.
+"""Seats, the slots of a pool: actors stepped one by one, reset when a game ends, results in arrays.
 
 The part of the pool that runs where the actors are: in the parent itself or in a worker process.
 """
@@ -136,7 +136,7 @@ class Seat:
         self._shapes = {name: part.shape[1:] for name, part in arrays.observations.items()}
         self._attached = hasattr(env, "attach")
         if self._attached:
-            # It writes where we would copy to.
+            # It writes directly to where we would copy.
             cast(Any, env).attach(arrays.observations[""][index])
         self._steps = 0
         self._score = 0.0
@@ -166,7 +166,7 @@ class Seat:
             raise ValueError(
                 f"{type(self.env.unwrapped).__name__} returned an observation of shape "
                 f"{given.get('', given)} where its observation_space has "
-                f"{wanted.get('', wanted)}; mend the environment."
+                f"{wanted.get('', wanted)}; fix the environment."
             )
         for name, part in parts.items():
             self.arrays.observations[name][self.index] = part
@@ -240,7 +240,7 @@ class Seat:
 
 
 def _methods_of(env: Env) -> Any:
-    """The outermost layer that can be frozen, else the innermost environment."""
+    """The outermost layer with snapshot() and restore(), else the innermost environment."""
     layer = env
     while not (hasattr(type(layer), "snapshot") and hasattr(type(layer), "restore")):
         if not isinstance(layer, gymnasium.Wrapper):
@@ -257,7 +257,7 @@ def freezable(env: Env) -> bool:
 
 
 def actor_seed(seed: int, actor: int) -> int:
-    """The seed of one actor; runs with neighbouring seeds share none."""
+    """The seed of one actor; runs with consecutive seeds share none."""
     return int(np.random.SeedSequence((seed, actor)).generate_state(1)[0])
 
 

@@ -1,4 +1,4 @@
-"""Where in an observation the picture is that cells and bonuses look at."""
+"""Which part of an observation is the image that cells and bonuses use."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from deepcs.curiosity.unbounded import VIEW
 from deepcs.envs.layout import Layout, add_channel, image_layout, picture_size
 
 GridShown = bool | Literal["beside"]
-CROWD = 16  # tiles in a pixel: of more, the plane says next to nothing
+CROWD = 16  # tiles in a pixel: with more, the plane shows next to nothing
 
 
 class Showing:
@@ -76,7 +76,7 @@ class Showing:
             if image.shape != wanted:
                 raise ValueError(
                     f"Got an observation of shape {image.shape} from an environment whose "
-                    f"observation_space has {wanted}; mend the environment."
+                    f"observation_space has {wanted}; fix the environment."
                 )
             return add_channel(image, plane, self._image)
         plane = plane[None].copy()
@@ -85,7 +85,7 @@ class Showing:
         return {"observation": observation, "grid": plane}
 
     def warn_of_crowds(self, grid: Curiosity) -> None:
-        """Say it where the image is too small for the grid."""
+        """Warn where the image is too small for the grid."""
         if self._image is None:
             return
         rows, columns = VIEW, VIEW

@@ -18,7 +18,7 @@ OF_THE_STEP = ("intrinsic", "game_reward", "life_lost", "cell", "frame")
 
 
 class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
-    """CuriosityWrapper for a vector environment: a grid for each actor, all else by the same rules.
+    """CuriosityWrapper for a vector environment: a grid for each actor, the same rules.
 
     It is for vector environments that cannot be wrapped actor by actor; where they can, wrap each
     with CuriosityWrapper, whose `locate` then sees the actor itself. Here `locate(env, observation,
@@ -41,7 +41,7 @@ class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
     def __init__(
         self, envs: VectorEnv[Any, Any, Any], *, locate: Locate | None = None, **settings: Any
     ) -> None:
-        """`locate`: where an actor stands. `settings`: the others of CuriosityWrapper."""
+        """`locate`: where an actor is. `settings`: the other settings of CuriosityWrapper."""
         super().__init__(envs)
         spaces = envs.single_observation_space, envs.single_action_space
         self._parts = CuriousParts(envs, envs.num_envs, spaces, locate, settings)
@@ -70,7 +70,7 @@ class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         return self._parts.join(self._shown), infos
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Info]:
-        """Step all actors and look where they stand."""
+        """Step all actors and locate them."""
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         paid = np.array(rewards, np.float64)
         ended = np.logical_or(terminated, truncated)
@@ -98,7 +98,7 @@ class CuriosityVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
 
 
 def _added(info: Info, bare: Info) -> Info:
-    """What curiosity has put into an actor's info."""
+    """What curiosity adds to an actor's info."""
     return {name: each for name, each in info.items() if each is not bare.get(name, _NOTHING)}
 
 

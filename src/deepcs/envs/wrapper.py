@@ -1,7 +1,7 @@
 """Curiosity for any Gymnasium environment.
 
-An ALE environment of a known game needs nothing more; any other needs a function that
-tells where the player stands.
+An ALE environment of a known game needs nothing more; any other needs a function that returns
+where the player is.
 """
 
 from __future__ import annotations
@@ -36,31 +36,30 @@ from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, chec
 class CuriosityWrapper(
     gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordConstructorArgs
 ):
-    """Rewards what is new in this life, and shows the agent where it has been.
+    """Rewards what is new in this lifetime, and shows the agent where it has been.
 
     The plane of touched tiles becomes one more channel of a uint8 image (height, width),
     (height, width, channels) or (channels, height, width), at the image's size; a stack of grey
-    frames is the last of these. Beside any other observation it is the key `grid` of a Dict,
-    uint8 (1, height, width); an observation that is not a Dict is then under `observation`.
+    frames is the last of these. With any other observation it is the key `grid` of a Dict,
+    uint8 (1, height, width); an observation that is not a Dict is then the key `observation`.
 
-    The reward is, as everywhere in deepcs but inside `deepcs train`, that of the learner, R and I
-    mixed; with mix=False it is R, as received. By weight it is R + c·I (`sum:c`), clip(clip(R) + I)
-    (`equal`) or β·clip(R) + (1 − β)·I (a number β); clip is to [−1, 1]. The default is the game's
-    own in a known game, `equal` in other ALE games, and `sum:1`, which is R + I, elsewhere.
-    `deepcs train` takes R and I apart and mixes them itself, by this weight unless --weight is
-    given; `mix` says nothing there.
+    The reward is R and I mixed; with mix=False it is R, as received. By weight the mix is R + c·I
+    (`sum:c`), clip(clip(R) + I) (`equal`) or β·clip(R) + (1 − β)·I (a number β); clip is to
+    [−1, 1]. The default is the game's own in a known game, `equal` in other ALE games, and `sum:1`,
+    which is R + I, elsewhere. `deepcs train` reads R and I separately and mixes them itself, by
+    this weight unless --weight is given; `mix` has no effect there.
 
     Every info has `intrinsic`, `position`, `room`, `tiles`, `rooms`, `life_lost` and
     `game_reward`, the reward as it was received; the last one of an episode has `rooms_visited`.
     Tiles and rooms are those of the game so far, whatever the lifetime.
 
-    Positions count once per step of the environment it wraps, so put it outside of frame
-    skipping, and of what makes frames grey or clips rewards: Stable-Baselines3's AtariWrapper
-    does all three (inside it, pass grid=False here and clip_reward=False there).
+    Positions count once per step of the wrapped environment, so put this outside wrappers that skip
+    frames, make them grey or clip rewards: Stable-Baselines3's AtariWrapper does all three
+    (inside it, pass grid=False here and clip_reward=False there).
 
-    Episodes that end with each life do not disturb it, inside or outside: a game starts when the
-    emulator says so. A reset() that does not start a game pays nothing, and what it reached is
-    paid by the next step. Where there is no emulator, each reset() starts a game.
+    Wrappers that end an episode with each life may be inside or outside: a game starts when the
+    emulator says so. A reset() that does not start a game pays nothing; a tile that it reached is
+    paid by the next step. Without the emulator, each reset() starts a game.
 
     >>> env = CuriosityWrapper(gymnasium.make("ALE/MontezumaRevenge-v5"))
     >>> observation, info = env.reset()
@@ -90,18 +89,18 @@ class CuriosityWrapper(
     ) -> None:
         """Wrap the environment.
 
-        locate, bounds, y_up: where the player stands, in units of your own, whole or not; the
-        rectangle they cover (None: any), and whether y grows upward. A known game brings its own.
-        clamp: pull positions outside the bounds to the edge, instead of refusing them.
+        locate, bounds, y_up: where the player is, in your units, whole or not; the rectangle of
+        positions (None: any), and whether y grows upward. A known game brings its own.
+        clamp: move positions outside the bounds to the edge, instead of refusing them.
         tile: in those units, one number or (x, y) (None: the game's, else 1). locate may return
         plain numbers (x, y, z, …) instead of a Position: z and those after it are tiled too, by
         tile=(x, y, z, …), and become the room. lifetime: when tiles become new again: `game`,
         `life` or `never`. graded: I is 1/√n at the n-th entry. mix, weight: the reward, see above.
         grid: show the plane; `beside`: in a Dict beside the observation, also if that is an image.
         shape: its size in a Dict. layout: of an image, `HWC`, `CHW` or `HW` (None: recognised).
-        place: `position`; `pixels` or deepcs.Pixels(width, height, levels), for any image: cells
-        of what looks alike in a small grey picture; or a function of the grey frame that returns
-        whatever two places differ in. half_life: steps after which a visit counts half (None:
+        place: `position`; `pixels` or deepcs.Pixels(width, height, levels), for any image: frames
+        that are equal when shrunk are one cell; or a function of the grey frame that returns
+        the cell's key. half_life: steps after which a visit counts half (None:
         visits do not fade). frames: put the grey frame into the info, as `frame`.
         """
         gymnasium.utils.RecordConstructorArgs.__init__(
@@ -174,11 +173,11 @@ class CuriosityWrapper(
 
     @property
     def image_layout(self) -> Layout | None:
-        """Of the images that it returns, where that is known."""
+        """Layout of the images that it returns, where that is known."""
         return self._showing.layout
 
     def _own_weight(self) -> Weight:
-        """The weight of the world itself."""
+        """The environment's default weight."""
         if self.game is not None:
             return self.game.weight
         return "equal" if isinstance(self._lifecycle, Emulator) else UNCLIPPED
@@ -187,7 +186,7 @@ class CuriosityWrapper(
         return self._lifecycle.game if isinstance(self._lifecycle, Emulator) else None
 
     def _known_game(self, bounds: Bounds | None, y_up: bool) -> Game:
-        """The game whose facts tell where the player stands."""
+        """The game whose facts tell where the player is."""
         if not isinstance(self._lifecycle, Emulator):
             raise ValueError(
                 f"Got {type(self.env.unwrapped).__name__}, which is not an ALE environment, "
@@ -227,7 +226,7 @@ class CuriosityWrapper(
         return self._shown(observation), self._info(info, 0.0, life_lost, observation)
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Step the wrapped environment and look where the player stands."""
+        """Step the wrapped environment and look where the player is."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._moved = True
         started = self._lifecycle.game_started(resetting=False)  # as gymnasium's Autoreset does
@@ -268,7 +267,7 @@ class CuriosityWrapper(
         self.explorer.start_game(self._position(observation, info), self._cell(observation))
 
     def _position(self, observation: Any, info: dict[str, Any]) -> Position | None:
-        """Where the player stands, if that counts; to be asked once per step."""
+        """Where the player is, if that counts; to be asked once per step."""
         if self.tracker is not None and isinstance(self._lifecycle, Emulator):
             return self.tracker.track(self.tracker.game.locate(self._lifecycle.ram()))
         return None if self._locator is None else self._locator.find(self.env, observation, info)

@@ -1,1 +1,1 @@
-"""Games on film: what a frame shows, and the MP4 file."""
+"""Videos of games: what a frame shows, and the MP4 file."""

@@ -1,4 +1,4 @@
-"""Worlds that are looked at."""
+"""Worlds that can be rendered."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from deepcs.envs.seats import Env
 class FilmedActor(AtariActor):
     """Shows the maximum of the last two raw frames, as the network sees it.
 
-    A sprite that flickers, drawn in every other raw frame, would else be missing from the video,
-    which has every fourth. Where none flickers, the last frame alone: a maximum would eat dark
-    sprites that move on bright ground.
+    A sprite that flickers, drawn in every other raw frame, could otherwise be missing from the
+    video, which has every fourth. Where none flickers, only the last frame is shown: a maximum
+    would hide dark sprites that move on a bright background.
     """
 
     def _begin(self) -> None:
@@ -34,7 +34,7 @@ class FilmedActor(AtariActor):
 
 
 def make_filmed(world: str, settings: dict[str, Any], actor: type[AtariActor] = FilmedActor) -> Env:
-    """One actor with a picture; its grid starts empty in every game. settings: as in make_actor.
+    """One actor to be rendered; its grid starts empty in every game. settings: as in make_actor.
 
     actor: what plays Atari games.
     """

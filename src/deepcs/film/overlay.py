@@ -1,4 +1,4 @@
-"""The curiosity grid laid over the game: touched tiles where the player touched them."""
+"""The curiosity grid drawn over the game: touched tiles where they are on the screen."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Color = tuple[int, int, int]  # red, green, blue
 Number = tuple[str, str]  # what it is, as it stands in the frame
 NOT_SEEN = "not seen by this agent"
 
-# Okabe and Ito's colours, which all eyes tell apart, on a dark ground.
+# Okabe and Ito's colours, safe for the colour-blind, on a dark background.
 GROUND: Color = (17, 19, 24)
 PANEL: Color = (30, 33, 40)
 LINE: Color = (66, 71, 82)
@@ -109,12 +109,12 @@ def enlarge_game(picture: np.ndarray) -> np.ndarray:
 
 
 def is_broad(picture: np.ndarray) -> bool:
-    """A game that is much broader than high stands above the plane instead of beside it."""
+    """A game that is much wider than high is drawn above the plane instead of beside it."""
     return bool(picture.shape[1] > 2 * picture.shape[0])
 
 
 class Composition:
-    """Where everything stands; `draw` makes frames, all of one size, even in both directions."""
+    """The layout of frames; `draw` makes them, all of one size, even in both directions."""
 
     def __init__(self, title: str, subtitle: str, first: Scene, *, room_map: bool = False) -> None:
         """`first`: any scene of the game to be shown. `room_map`: MontezumaRevenge's pyramid."""

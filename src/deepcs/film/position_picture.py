@@ -1,4 +1,4 @@
-"""Moments of play with the player's found position drawn over them."""
+"""Screenshots with the player's found position drawn over them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A game on film: an agent plays, and an MP4 shows the game, the curiosity grid and the score."""
+"""Videos of games: an agent plays, an MP4 shows the game, the curiosity grid and the score."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def record(
 
     The games are those that `evaluate` plays with the same seed, from number `game` on; the best
     has the highest score and, of equals, the most tiles. greedy: take the likeliest action
-    instead of drawing from the policy. max_steps: where a game is cut off; None: nowhere.
-    workers: processes that play; None: one per core, 0: this one. A file that is there already is
-    replaced once the new one is whole.
+    instead of drawing from the policy. max_steps: after which a game is truncated; None:
+    never. workers: processes that play; None: one per core, 0: this one. An existing file is
+    replaced once the new one is complete.
     """
     check_whole("best_of {}", best_of, 1, limits.GAMES)
     check_whole("fps {}", fps, 1, FASTEST)
@@ -111,7 +111,7 @@ def record(
 
 @contextmanager
 def _written_beside(path: Path) -> Iterator[Path]:
-    """A file to write to, which in the end is renamed to `path`; tried before any work is done."""
+    """A staging file, which is renamed to `path` at the end; opened before any work is done."""
     if path.suffix.lower() != ".mp4" or path.is_dir():
         raise ValueError(f"Got {path} to record to; give the name of a file that ends in .mp4.")
     beside = path.with_name(f".{path.name}.new")
@@ -131,7 +131,7 @@ def _written_beside(path: Path) -> Iterator[Path]:
 
 
 def make_world(agent: TrainedAgent) -> Env:
-    """One actor as the agent knows it, that can be looked at; its grid starts empty."""
+    """One actor with the agent's settings that can be rendered; its grid starts empty."""
     return agent.teach(make_filmed(agent.config.world, agent.config.actor_settings()))
 
 

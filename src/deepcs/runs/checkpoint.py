@@ -1,10 +1,10 @@
-"""Checkpoints: everything a run needs to go on exactly, written whole or not at all.
+"""Checkpoints: everything needed to resume a run exactly, written completely or not at all.
 
 checkpoints/<step>/
   weights.safetensors     the network, by PyTorch's usual names
-  learner.safetensors     the learner's vectors, as it names them: mean_square, momentum …
+  learner.safetensors     the learner's vectors, by its names: mean_square, momentum …
   actors.safetensors      arrays of the actors' snapshots
-  state.json              the rest: counters, where the logs stood, the snapshots' JSON
+  state.json              counters, lengths of the logs, the snapshots' JSON
   manifest.json           SHA-256 of the files above, whichever they are; written last
 """
 
@@ -47,11 +47,11 @@ class Checkpoint:
     actors: list[Any] | None
     """a snapshot per actor; None: the environments cannot be frozen"""
     state: dict[str, Any]
-    """counters and where the logs stood, as JSON values"""
+    """counters and lengths of the logs, as JSON values"""
 
 
 def _pack(arrays: dict[str, np.ndarray]) -> bytes:
-    # safetensors writes memory as it lies, which for a strided or Fortran array is not its content.
+    # safetensors writes raw memory, which is wrong for a strided or Fortran-ordered array.
     ordered = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     try:
         packed: bytes = save_arrays(ordered)
@@ -111,7 +111,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, staging: Path | None =
 
 
 def checkpoint_steps(folder: Path) -> list[int]:
-    """Steps of the checkpoints in a folder, oldest first; what is named otherwise is not one."""
+    """Steps of the checkpoints in a folder, oldest first; other names are ignored."""
     return sorted(_steps_in(folder)) if folder.is_dir() else []
 
 
@@ -122,7 +122,7 @@ def _steps_in(folder: Path) -> Iterator[int]:
 
 
 def read_checked(folder: Path, step: int) -> dict[str, bytes]:
-    """The files of a checkpoint, once their hashes are seen to be right."""
+    """The files of a checkpoint, after a check of their hashes."""
     where = folder / str(step)
     try:
         hashes = json.loads((where / MANIFEST).read_bytes())
@@ -153,7 +153,7 @@ def load_checkpoint(folder: Path, step: int) -> Checkpoint:
 
 
 def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
-    """The newest whole checkpoint, and a sentence for each damaged one that is newer.
+    """The newest undamaged checkpoint, and a sentence for each damaged one that is newer.
 
     None if there is none at all; raises CheckpointError if there are some and all are damaged.
     """
@@ -172,7 +172,7 @@ def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
 
 
 def is_whole(folder: Path, step: int) -> bool:
-    """Whether a checkpoint is there with all its files as they were written."""
+    """Whether a checkpoint exists with all its files undamaged."""
     try:
         read_checked(folder, step)
     except CheckpointError:
@@ -189,7 +189,7 @@ def clear_unfinished(folder: Path) -> None:
 
 
 def _delete(checkpoint: Path, staging: Path | None) -> None:
-    """Take a checkpoint away at once, then delete it; one with files of others stays."""
+    """Rename a checkpoint away, then delete it; one that holds other files stays."""
     if holds_only(checkpoint, FILES):
         aside = (staging or checkpoint.parent) / f".{checkpoint.name}.old"
         if aside.exists():
@@ -203,7 +203,7 @@ def prune_checkpoints(
 ) -> None:
     """Delete all but the last `keep` and, of the others, the first past each milestone.
 
-    `newest`: the step just saved; what is later than that is left from a future that was given up.
+    `newest`: the step just saved; later ones are from before the run fell back.
     """
     steps = checkpoint_steps(folder)
     for step in steps:

@@ -1,4 +1,4 @@
-"""What each setting of a run may be, by itself."""
+"""The allowed values of each single setting of a run."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How good a policy is: many games, each with a seed of its own, the run itself untouched.
+"""Evaluation of a policy: many games, each with its own seed, without changing the run.
 
-Game k of a seed is always the same game, whoever plays it beside which others: its world and its
-action noise are seeded by (seed, k), and the network always sees as many observations at once,
-because the rounding of its results depends on their number.
+Game k of a seed is always the same game, whichever others are played beside it: its world and its
+action noise are seeded by (seed, k), and the network's batch always has the same size, because the
+rounding of its results depends on it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from deepcs.system.files import write_whole
 from deepcs.system.limits import check_whole
 
 EVALUATION_FORMAT = 2  # how games are numbered and seeded; 1: sixteen streams (deepcs 0.1)
-BATCH = 16  # observations that the network sees at once; actors at most
+BATCH = 16  # observations in the network's batch; the most actors
 
 
 @dataclass
@@ -35,7 +35,7 @@ class PlayedGame:
     number: int
     """k: which of its seed's games"""
     world_seed: int
-    """of the world's own chance: no-ops, sticky actions"""
+    """of the world's randomness: no-ops, sticky actions"""
     noise: np.random.Generator = field(repr=False, compare=False)
     """one number for each action drawn"""
     actions: list[Any] = field(default_factory=list)
@@ -43,7 +43,7 @@ class PlayedGame:
     score: float = 0.0
     tiles: int = 0
     record: GameRecord | None = None
-    """None: cut off before its end"""
+    """None: truncated before its end"""
 
 
 def new_game(seed: int, number: int) -> PlayedGame:
@@ -64,8 +64,8 @@ def play_games(
     """Play these games of a seed; an actor whose game is over takes the next.
 
     All of them are played to their end, so that short games are not favoured. greedy: take the
-    likeliest action instead of drawing from the policy. max_steps: where a game is cut off; None:
-    nowhere. actors, workers: how many play side by side, in how many processes; the games are
+    likeliest action instead of drawing from the policy. max_steps: after which a game is truncated;
+    None: never. actors, workers: how many play side by side, in how many processes; the games are
     the same.
     """
     if not 1 <= actors <= BATCH:
@@ -116,7 +116,7 @@ def _choose(
 
 
 def _padded(observations: Any) -> Any:
-    """With empty observations up to a whole batch."""
+    """Padded to a whole batch."""
     if isinstance(observations, dict):
         return {name: _padded(part) for name, part in observations.items()}
     if len(observations) == BATCH:
@@ -127,7 +127,7 @@ def _padded(observations: Any) -> Any:
 
 
 def _is_over(game: PlayedGame, seat: int, infos: dict[str, Any]) -> bool:
-    """Note how the game stands after a step; whether that was its last."""
+    """Record the game's state after a step; returns whether that was its last."""
     if "game" in infos and infos["_game"][seat]:
         record: GameRecord = infos["game"][seat]
         game.record, game.score, game.tiles = record, record.score, record.tiles

@@ -28,12 +28,12 @@ NOTHING = re.compile(r"(?!)")
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of a run under one total, which the schedules run over."""
+    """A part of a run with one planned total, over which the schedules run."""
 
     begins: int
     """step at which it was begun"""
     steps: int
-    """total steps that the run was then to have"""
+    """planned total steps of the run"""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SavedRun:
     versions: dict[str, str]
     format: int
     settings: dict[str, Any]
-    """the config as it stands in the file"""
+    """the config as saved in the file"""
     accepted: tuple[str, ...]
     """digests of other settings under which its checkpoints may have been saved"""
     trained_here: bool
@@ -63,8 +63,8 @@ def settings_digest(config: RunConfig) -> str:
 
 
 def identity_of(settings: dict[str, Any]) -> str:
-    """A digest of all settings but the total of steps; those that were added later count where
-    they are not what runs without them did.
+    """A digest of all settings but the total of steps; settings that were added later are included
+    only where they differ from what runs without them did.
     """
     return digest_of(
         {
@@ -76,13 +76,13 @@ def identity_of(settings: dict[str, Any]) -> str:
 
 
 def digest_of(content: Any) -> str:
-    """SHA-256 of JSON values, however a file may lay them out."""
+    """SHA-256 of JSON values, whatever a file's formatting."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def open_lock(folder: Path, refusal: type[ValueError]) -> IO[bytes]:
-    """The file to lock a folder by, made if need be; refuses a folder that cannot be written."""
+    """The lock file of a folder, created if missing; refuses a folder that cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         refuse_links(folder)
@@ -104,7 +104,7 @@ class RunFolder:
 
     @property
     def staging(self) -> Path | None:
-        """Where whoever holds the lease makes what is then renamed into place."""
+        """The lease owner's staging folder; None without a lease."""
         return None if self.lease is None else self.lease.staging
 
     @property
@@ -129,7 +129,7 @@ class RunFolder:
                 ) from error
         except OSError:
             if terms is None:
-                raise  # with a lease, storage that knows no file locks will do
+                raise  # with a lease, storage without file locks is enough
         self._lock = file
         if terms is not None or is_leased(self.path):
             try:
@@ -162,7 +162,7 @@ class RunFolder:
             self._lock = None
 
     def forget(self) -> None:
-        """Delete what a run that has saved nothing has written; only what it wrote."""
+        """Delete the files of a run without a checkpoint, and no others."""
         for name in ("config.json", "games.csv", "curve.csv", "visits.npz"):
             (self.path / name).unlink(missing_ok=True)
         if holds_only(self.tensorboard, EVENTS):
@@ -172,7 +172,7 @@ class RunFolder:
 
     @property
     def was_saved(self) -> bool:
-        """Whether the run has ever had a checkpoint, even if it is gone."""
+        """Whether the run has ever had a checkpoint, even if that was deleted."""
         return (self.path / SAVED).is_file()
 
     def note_saved(self) -> None:
@@ -268,7 +268,7 @@ def check_settings(
 ) -> None:
     """Refuse a checkpoint that was saved under other settings than config.json now has.
 
-    identity: of the settings as they are understood here; an agent's own may have changed since.
+    identity: of the settings as read here; those of a user's agent may have changed since.
     """
     if saved.format == 1 or accept_changes:
         return

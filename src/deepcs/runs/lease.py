@@ -1,12 +1,12 @@
 """A lease on a run folder: one writer at a time, also where machines share storage.
 
-lease/<epoch>/owner.json   who writes; its time of change is when that writer was last heard of
+lease/<epoch>/owner.json   the process that writes; its mtime is when it last renewed the lease
 
-The highest epoch holds the lease, and its folder is the writer's staging folder: whatever it
-writes into the run is made there and renamed into place, whatever it deletes is first renamed onto
-it. Who takes over takes the old staging folder away before it reads anything. From then on every
-write of the former owner fails by itself, however late that one wakes up, which neither a file
-lock, that machines may not share, nor a look at the lease before each write could promise.
+The highest epoch holds the lease, and its folder is the owner's staging folder: whatever the owner
+writes into the run is made there and renamed into place, whatever it deletes is first renamed into
+that folder. A new owner moves the old staging folder away before it reads anything. From then on
+every write of the former owner fails, however late it wakes up. Neither a file lock, which machines
+may not share, nor a check of the lease before each write could guarantee that.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from deepcs.runs.checkpoint import FILES, UNFINISHED
 from deepcs.system.files import delete_folder, holds_only, write_whole
 
 LEASE_SECONDS = 60.0
-RENEWALS = 4  # in the time after which an owner that is not heard of counts as lost
-LOOK_SECONDS = 0.2  # between looks at a lease that is waited for
+RENEWALS = 4  # in the time after which a lease that is not renewed counts as lost
+POLL_SECONDS = 0.2  # between checks of a lease that is waited for
 CLEARING_TRIES = 100  # of a staging folder that its former owner still writes to
 OWNER = "owner.json"
 ASIDE = re.compile(r"\.(\d+-)?[0-9a-f]{32}")  # a staging folder before or after its epoch
@@ -36,11 +36,11 @@ STAGED = re.compile(rf"owner\.json|\.[\w.]+\.new|{UNFINISHED.pattern}/({FILES.pa
 
 
 class LeaseHeldError(ValueError):
-    """Somebody else writes into the run."""
+    """Another process writes into the run."""
 
 
 class LeaseLostError(RuntimeError):
-    """Somebody else has taken the run over."""
+    """Another process has taken the run over."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Terms:
     """How a lease is held and waited for."""
 
     seconds: float = LEASE_SECONDS
-    """an owner that has not been heard of for this long may be replaced"""
+    """an owner that has not renewed its lease for this long may be replaced"""
     patience: float = 0.0
     """seconds to wait for an owner that is alive"""
 
@@ -59,10 +59,10 @@ class Owner:
 
     host: str
     machine: str
-    """its boot and process numbers; the same for processes that can see each other"""
+    """its boot id and pid namespace; the same for processes that can see each other"""
     pid: int
     born: str
-    """when the process began, in the machine's ticks: numbers are used again"""
+    """when the process began, in the machine's ticks, as pids are reused"""
     seconds: float
     """the lease's"""
 
@@ -76,7 +76,7 @@ class Owner:
 
     @property
     def gone(self) -> bool:
-        """Whether it is known to have ended; False of another machine's."""
+        """Whether it is known to have ended; False for a process on another machine."""
         return self.machine == _machine() and self.born != _born(self.pid)
 
 
@@ -107,7 +107,7 @@ def holder(run: Path) -> Owner | None:
 
 
 def lease_changed(run: Path) -> int:
-    """When a run was last taken by somebody, in nanoseconds; 0: never."""
+    """When a run's lease last changed owner, in nanoseconds; 0: never."""
     try:
         return (run / "lease").stat().st_mtime_ns
     except (FileNotFoundError, NotADirectoryError):
@@ -126,12 +126,12 @@ def _alive(staging: Path, now: float) -> Owner | None:
         owner = Owner(**json.loads((staging / OWNER).read_bytes()))
         overdue = now - (staging / OWNER).stat().st_mtime > owner.seconds
     except (OSError, ValueError, TypeError):
-        return None  # being taken away
+        return None  # being moved away
     return None if overdue or owner.gone else owner
 
 
 def _heard(staging: Path) -> int:
-    """When an owner was last heard of, in nanoseconds of the storage's clock; 0: it is gone."""
+    """When a lease was last renewed, in nanoseconds of the storage's clock; 0: it is gone."""
     try:
         return (staging / OWNER).stat().st_mtime_ns
     except OSError:
@@ -142,7 +142,7 @@ class Lease:
     """A lease that this process holds until it is released or lost."""
 
     def __init__(self, run: Path, terms: Terms) -> None:
-        """Claim the run; raises LeaseHeldError if another holds it beyond all patience."""
+        """Claim the run; raises LeaseHeldError if another still holds it after `terms.patience`."""
         self._run, self._seconds = run, terms.seconds
         self._leases = run / "lease"
         mine = self._leases / f".{uuid.uuid4().hex}"
@@ -153,24 +153,24 @@ class Lease:
                 _delete(mine)
         self._heard = time.monotonic()
         self.staging = self._leases / str(epoch)
-        """where everything is made that is then renamed into the run"""
+        """where files are written before they are renamed into the run"""
         self._take_other_staging_away(epoch)
 
     def _wait_and_claim(self, mine: Path, until: float) -> int:
         signature = json.dumps(asdict(Owner.this_process(self._seconds)))
-        heard, since = 0, time.monotonic()  # of the present owner, and since when nothing else
+        heard, since = 0, time.monotonic()  # of the present owner, and since when it is unchanged
         while True:
             try:
                 mine.mkdir(parents=True, exist_ok=True)
                 write_whole(mine / OWNER, signature.encode())
                 now = (mine / OWNER).stat().st_mtime  # the storage's clock, whatever ours may say
             except FileNotFoundError:
-                continue  # taken for a dead process's, before its owner stood in it
+                continue  # another process deleted it before owner.json was written
             newest = max(_epochs(self._leases), default=0)
             owner = _alive(self._leases / str(newest), now)
             if heard != (heard := _heard(self._leases / str(newest))):
                 since = time.monotonic()
-            # A clock that was set back makes a dead owner look fresh, but does not make it speak.
+            # A clock that was set back makes a dead owner look alive, but does not make it renew.
             if owner is not None and time.monotonic() - since > owner.seconds:
                 owner = None
             if owner is None and self._claim(mine, newest + 1):
@@ -180,7 +180,7 @@ class Lease:
                     f"Another process is training into {self._run} ({owner}); "
                     "wait for it, stop it, or give another --out."
                 )
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def _claim(self, mine: Path, epoch: int) -> bool:
         """Whether this process, and no other, gets the epoch."""
@@ -190,7 +190,7 @@ class Lease:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             return False
-        # A higher one: while we looked, this number was used by another and its folder taken away.
+        # A higher one: meanwhile this number was used by another and its folder moved away.
         return max(_epochs(self._leases)) == epoch
 
     def _take_other_staging_away(self, epoch: int) -> None:
@@ -203,7 +203,7 @@ class Lease:
                 _delete(path)  # left by a process that was killed while it waited or cleared
 
     def renew(self) -> None:
-        """Be heard of, if it is time; raises LeaseLostError if the lease is another's."""
+        """Renew the lease, if it is time; raises LeaseLostError if another process has it."""
         if time.monotonic() - self._heard < self._seconds / RENEWALS:
             return
         try:
@@ -226,7 +226,7 @@ class Lease:
         )
 
     def release(self) -> None:
-        """Let others have the run at once."""
+        """Let others take the run immediately."""
         with suppress(FileNotFoundError):
             os.utime(self.staging / OWNER, (0, 0))
 
@@ -240,6 +240,6 @@ def _delete(staging: Path) -> None:
             delete_folder(staging, STAGED)
         if not staging.exists():
             return
-        time.sleep(LOOK_SECONDS / 10)
+        time.sleep(POLL_SECONDS / 10)
     if staging.exists():
         raise OSError(f"{staging} cannot be deleted, or holds files that deepcs did not write")

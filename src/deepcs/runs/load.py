@@ -85,7 +85,7 @@ def read_curve(path: Path, names: Sequence[str] | None = None) -> dict[str, np.n
 
 @dataclass(frozen=True)
 class GamesSummary:
-    """What a run's games come to."""
+    """A summary of a run's games."""
 
     games: int
     best: float
@@ -97,7 +97,7 @@ class GamesSummary:
 
 
 def summarise_games(path: Path, world: str) -> GamesSummary:
-    """A run's games.csv, read once and let go."""
+    """The summary of a run's games.csv, of which no more is kept."""
     columns, rows = _table(path / "games.csv", GAMES_COLUMNS)
     with _damage_named(path):
         cells = _last_cells(rows)
@@ -113,7 +113,7 @@ def summarise_games(path: Path, world: str) -> GamesSummary:
 
 @contextmanager
 def _damage_named(path: Path) -> Iterator[None]:
-    """A cell that cannot be read becomes a sentence about the run."""
+    """Turn the error of an unreadable CSV cell into a sentence about the run."""
     try:
         yield
     except RunError:
@@ -129,8 +129,8 @@ def _table(path: Path, needed: Sequence[str]) -> tuple[list[str], list[bytes]]:
 
     needed: columns without which it is damaged; a file of a newer or older version may have more.
     A run that is just starting has no file yet, or an empty one: no rows. Logs that are kept may
-    be compressed, as NAME.gz. Cells have no quotes; csv.reader, which minds them, takes several
-    times as long over a hundred thousand rows.
+    be compressed, as NAME.gz. Cells have no quotes; csv.reader, which handles them, takes several
+    times as long for a hundred thousand rows.
     """
     compressed = path.with_name(f"{path.name}.gz")
     try:

@@ -1,7 +1,7 @@
 """A run's logs: games.csv, curve.csv and visits.npz.
 
-They are appended to as the run goes, and cut back to where a checkpoint left them on resume, so
-that nothing stands twice and nothing is missing.
+They are appended to during the run, and truncated on resume to their lengths at the checkpoint, so
+that no row is repeated or missing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def parse_room(text: str) -> Room:
 
 @dataclass(frozen=True)
 class Stand:
-    """Where a log stood when a checkpoint was saved."""
+    """The length of a log when a checkpoint was saved."""
 
     bytes: int
     sha256: str
@@ -54,7 +54,7 @@ class Stand:
 
 
 class CsvLog:
-    """A CSV file that grows by rows and can be cut back."""
+    """A CSV file that grows by rows and can be truncated."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class CsvLog:
         accept_changes: bool = False,
     ) -> None:
         """`keep`: what to keep of a file that is there already, with its columns, of which a later
-        version may have more; None: start anew.
+        version may have more; None: start a new file.
 
-        The log goes on in a new file, made in the staging folder: a former writer keeps the old.
+        The log continues in a new file, made in the staging folder: a former owner keeps the old.
         """
         beside = (staging or path.parent) / f".{path.name}.new"
         kept = b""
@@ -103,7 +103,7 @@ class CsvLog:
         self._line([row.get(column, "") for column in self._columns])
 
     def sync(self) -> Stand:
-        """Bring all rows to disk; returns where the file stands."""
+        """Flush all rows to disk; returns where the file stands."""
         self._file.flush()
         os.fsync(self._file.fileno())
         return Stand(self._file.tell(), self._digest.hexdigest())
@@ -132,7 +132,7 @@ class VisitLog:
         staging: Path | None = None,
         accept_changes: bool = False,
     ) -> None:
-        """`keep_until`: keep rows up to this step, which then stand as `keep`; None: start anew."""
+        """`keep_until`: keep rows up to this step, with digest `keep`; None: start a new file."""
         self._path = path
         self._staging = staging
         self._rooms: dict[str, int] = {}
@@ -169,7 +169,7 @@ class VisitLog:
         return Stand(len(content), hashlib.sha256(content).hexdigest())
 
     def write(self) -> Stand:
-        """Bring all rows to disk; returns where the log stands."""
+        """Flush all rows to disk; returns where the log stands."""
         columns: dict[str, Any] = dict(zip(self.NAMES, self._all_rows().T, strict=True))
         buffer = io.BytesIO()
         np.savez_compressed(buffer, rooms=np.array(list(self._rooms), np.str_), **columns)

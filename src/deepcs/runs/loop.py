@@ -82,9 +82,10 @@ class Logs:
         checkpoint: Checkpoint | None,
         accept_changes: bool = False,
     ) -> None:
-        """Go on where the logs stood at the checkpoint; None: start anew.
+        """Continue from the logs' lengths at the checkpoint; None: start new logs.
 
-        columns: of curve.csv. accept_changes: take logs as they are, if that is not as they were.
+        columns: of curve.csv. accept_changes: use logs that differ from what the checkpoint
+        recorded.
         """
         path, last = folder.path, (folder.staging, accept_changes)
         stood: dict[str, Stand] = {}
@@ -97,13 +98,13 @@ class Logs:
         self.tensorboard = SummaryWriter(str(folder.tensorboard), purge_step=(step or 0) + 1)
 
     def sync(self) -> dict[str, Any]:
-        """Bring everything to disk; returns where the logs stand."""
+        """Flush everything to disk; returns the logs' lengths."""
         logs = {"visits": self.visits.write(), "games": self.games.sync()}
         return {name: vars(each) for name, each in (*logs.items(), ("curve", self.curve.sync()))}
 
     def close(self) -> None:
         with closing(self.games), closing(self.curve), closing(self.tensorboard):
-            pass  # each, even if another cannot write its last rows
+            pass  # close each, even if another cannot write its last rows
 
 
 @dataclass
@@ -114,12 +115,12 @@ class Stop:
 
 
 def total_at(segments: Sequence[Segment], step: int) -> int:
-    """The total of steps that the run was to have when it trained on from a step."""
+    """The planned total of steps of the segment that trained from a step."""
     return [segment for segment in segments if segment.begins <= step][-1].steps
 
 
 def segment_ends(segments: Sequence[Segment]) -> set[int]:
-    """Steps at which the run had reached its total of the time."""
+    """Steps at which the run had reached the total of an earlier segment."""
     following = [*(segment.begins for segment in segments[1:]), segments[-1].steps]
     pairs = zip(segments, following, strict=True)
     return {segment.steps for segment, begins in pairs if segment.steps == begins}
@@ -155,7 +156,7 @@ class Run:
             replicas.load(checkpoint.weights, checkpoint.learner, games_go_on=games_go_on)
             if checkpoint.actors is not None:
                 replicas.restore(checkpoint.actors)
-        self._is_watching = checkpoint is None  # for a mix that hides a reward
+        self._is_watching = checkpoint is None  # whether the mix hides a reward
         self.identity = settings_digest(config)
         self.saved_step: int | None = None if checkpoint is None else checkpoint.step
         self._began = time.monotonic() - self.progress.seconds

@@ -1,7 +1,7 @@
 """Milestones: the first game of each kind, read from games.csv, so that every run has them.
 
-A game is known when it is over: a milestone's step is that of the end of the first game that
-reached it, and games under way when a run ends count for nothing.
+A milestone's step is the one at which the first game that reached it ended; games under way when a
+run ends are ignored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run's treatment and its novelty settings come to, for its actors and its learner."""
+"""A run's novelty, from its treatment and settings, for its actors and its learner."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from deepcs.envs.make import random_frames
 from deepcs.envs.pictures import Hashed, Pixels, choose_cells
 from deepcs.runs.treatment import TREATMENTS, Treatment
 
-RANDOM_STEPS = 400  # of random play, from which the picture of a cell is chosen
+RANDOM_STEPS = 400  # of random play, from which the size of a cell's image is chosen
 DEFAULT = Novelty()
 
 
 def full_novelty(novelty: Novelty, wanted: Treatment) -> Novelty:
-    """Every answer and number; raises ValueError, in one sentence, for what makes no sense."""
+    """All settings, resolved; raises ValueError, in one sentence, for contradictions."""
     full = novelty.of_treatment(wanted.choices, sees=wanted.sees_grid)
     if not wanted.paid and full.across != "none":
         raise ValueError(
@@ -27,13 +27,13 @@ def full_novelty(novelty: Novelty, wanted: Treatment) -> Novelty:
 
 
 def saved_novelty(novelty: Novelty, wanted: Treatment) -> Novelty:
-    """As it is saved with the run: nothing where it says no more than the treatment's name."""
+    """As it is saved with the run: nothing where it adds nothing to the treatment's name."""
     full = full_novelty(novelty, wanted)
     return DEFAULT if full == wanted.choices and wanted.is_of_the_paper else full
 
 
 def check_graded(graded: bool, full: Novelty, wanted: Treatment) -> None:
-    """Refuse a grade of what is not paid."""
+    """Refuse `graded` where nothing is paid for visits."""
     if graded and full.combine == "across":
         raise ValueError(
             f"Got graded for treatment {wanted.name}, which pays nothing for novelty in this life; "
@@ -54,12 +54,12 @@ def check_located(game: Game, full: Novelty, wanted: Treatment) -> None:
 
 
 def needs_position(full: Novelty, wanted: Treatment) -> bool:
-    """Whether the treatment is nothing without knowing where the player is."""
+    """Whether the treatment needs the player's position."""
     return full.place == "position" and (wanted.sees_grid or (wanted.paid and full.counts_places))
 
 
 def with_cells(novelty: Novelty, world: str, seed: int, settings: dict[str, Any]) -> Novelty:
-    """With the picture of a cell chosen from random play, where it is not given.
+    """With the size of a cell's image chosen from random play, where it is not given.
 
     settings: of the actors.
     """
@@ -70,7 +70,7 @@ def with_cells(novelty: Novelty, world: str, seed: int, settings: dict[str, Any]
 
 
 def novel_settings(full: Novelty) -> dict[str, Any]:
-    """What actors are told, where it is not what they do anyway."""
+    """Settings of the actors that are not their defaults."""
     settings: dict[str, Any] = {}
     if full.place == "pixels":
         size = full.width, full.height, full.levels
@@ -87,5 +87,5 @@ def novel_settings(full: Novelty) -> dict[str, Any]:
 
 
 def batch_novelty(full: Novelty) -> Novelty | None:
-    """What of it needs the whole batch; None: nothing."""
+    """Novelty that needs the whole batch; None: there is none."""
     return full if full.across != "none" or full.place == "hash" else None

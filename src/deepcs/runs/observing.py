@@ -1,4 +1,4 @@
-"""What a person hands to a trained agent to look at, checked against what it was trained on."""
+"""Observations that users give to a trained agent, checked against those it was trained on."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ HOW = "agent.make_envs(...) makes environments that show what it knows"
 
 
 def as_batch(observations: Any, space: gymnasium.Space[Any]) -> tuple[Any, bool]:
-    """The observations as arrays (N, …) of the space's dtype, and whether they were but one.
+    """The observations as arrays (N, …) of the space's dtype, and whether it was a single one.
 
     Takes one observation or a batch of them; NumPy arrays, tensors or lists, or dicts of these.
-    Raises ValueError for anything else than the space holds.
+    Raises ValueError for what is not in the space.
     """
     if not isinstance(space, gymnasium.spaces.Dict):
         return _part(observations, space, "observations")
@@ -41,8 +41,8 @@ def _part(given: Any, space: gymnasium.Space[Any], what: str) -> tuple[np.ndarra
     array = given.detach().cpu().numpy() if isinstance(given, torch.Tensor) else np.asarray(given)
     shape, dtype = space.shape or (), np.dtype(space.dtype)
     single = array.shape == shape
-    # Bytes are divided by 255, so that fractions or larger numbers in their place mean something
-    # else; floats take the place of floats of any size, and whole numbers do.
+    # uint8 is divided by 255, so fractions or larger numbers would mean something else; floats of
+    # any size, and whole numbers, may be given for floats.
     fits = array.dtype == dtype if dtype.kind != "f" else array.dtype.kind in "fiu"
     if not fits or 0 in array.shape[:1] or not (single or array.shape[1:] == shape):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""In which precision a run's network multiplies: as asked, or what this machine is fast at."""
+"""The precision in which a run's network multiplies: as asked, or chosen for this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Choice:
 def choose_precision(
     asked: str, agent: type[Agent], network: str, device: str, instructions: str | None
 ) -> Choice:
-    """What `asked` comes to; ValueError, in one sentence, for bfloat16 where it cannot be.
+    """The resolved precision; ValueError, in one sentence, for bfloat16 where it is impossible.
 
     network: auto where it is not chosen yet. instructions: by which the CPU multiplies bfloat16,
     None where it has none.

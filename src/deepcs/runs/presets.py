@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Preset:
-    """A learner and the settings that were found to suit it; what is not here is as by default."""
+    """A learner and the settings that were found to suit it; all others have their defaults."""
 
     name: str
     agent: str
     about: str
     worlds: Literal["games", "mazes"]
-    """what it was found in; environments of one's own may try it"""
+    """what it was found in; users' own environments may use it too"""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """of the run, such as actors"""
     learner: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +47,7 @@ PRESETS = {
 
 
 def check_preset(name: str, agent: str, kind: str | None) -> None:
-    """Raise ValueError if a preset is none, or not of that agent or kind of world.
+    """Raise ValueError if there is no such preset, or it is not for that agent or kind of world.
 
     kind: games or mazes; None: neither.
     """

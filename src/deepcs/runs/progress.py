@@ -1,4 +1,4 @@
-"""What a person sees of a run while it goes: a live line on a terminal, plain lines elsewhere."""
+"""Progress of a run: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAIN_SECONDS = 10.0  # between plain lines
 
 @dataclass(frozen=True)
 class Status:
-    """Where a run stands; scores and the like are of each actor's latest finished game."""
+    """A run's progress; scores, tiles and so on are of each actor's latest finished game."""
 
     step: int
     total: int
@@ -68,7 +68,7 @@ def describe_way(status: Status) -> str:
 
 
 def describe(status: Status) -> str:
-    """How fast it is, and what has come of it."""
+    """Its speed and results so far."""
     parts = [f"{status.steps_per_second:,.0f} steps/s"]
     if math.isfinite(status.score):
         parts.append(f"score {status.score:,.4g} (best {status.best:,.4g})")
@@ -81,7 +81,7 @@ def describe(status: Status) -> str:
 
 
 class TwoLines(Progress):
-    """A bar, and the numbers on a line of their own: beside it they would be cut."""
+    """A bar, and below it a line of numbers, which would not fit beside it."""
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield self.make_tasks_table(self.tasks)

@@ -1,4 +1,4 @@
-"""A run's settings as they stand in config.json."""
+"""A run's settings as they are saved in config.json."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from deepcs.runs.treatment import OLD_NAMES
 from deepcs.system.importing import is_path
 
 ADDED = {"precision": "float32", "preset": None}
-"""Settings that format 2 did not have at first, and what runs without them did."""
+"""Settings that were added to format 2 later, and their values in runs without them."""
 ADDED_TO_LEARNERS = {"imitation": 0, "imitation_samples": None}
 """The same of the built-in learners' settings."""
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:
-    """The settings as JSON values; novelty only if it says more than the treatment's name, and of
-    the learner's what is not as in runs from before it had it.
+    """The settings as JSON values; novelty only if it adds to the treatment's name, and settings
+    that were added later only if they differ from what runs without them did.
     """
     saved = dataclasses.asdict(config)
     if isinstance(saved["learner"], dict):

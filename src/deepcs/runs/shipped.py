@@ -6,7 +6,7 @@ trained_agents/<name>/
   weights.safetensors  the network, by PyTorch's names
   evaluation.csv       the games behind its score, played with exactly these weights
   curve.csv, games.csv.gz   the run's logs
-  README.md            a card, with the head that model hubs read
+  README.md            a model card, with the metadata that model hubs read
   sha256.txt           of all files above, as sha256sum writes it
 """
 
@@ -32,7 +32,7 @@ DIGESTS = "sha256.txt"
 
 @dataclass(frozen=True)
 class ShippedAgent:
-    """What agent.json tells."""
+    """The content of agent.json."""
 
     name: str
     """as in agents:NAME; its folder's name"""
@@ -85,7 +85,7 @@ def find_shipped(name: str) -> ShippedAgent:
 
 
 def read_weights(folder: Path) -> dict[str, np.ndarray]:
-    """An agent's weights by name, once all its files are seen to be whole."""
+    """An agent's weights by name, after a check that all its files are undamaged."""
     for line in (folder / DIGESTS).read_text().splitlines():
         digest, _, name = line.partition("  ")
         if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:

@@ -1,4 +1,4 @@
-"""A run that is only timed: all that a normal run does, in a folder that is thrown away."""
+"""A run that is only timed: a normal run, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deepcs.runs.progress import Silence
 
 
 class TimedTraining:
-    """A run in a folder that is thrown away, with all that a normal run does."""
+    """A normal run in a temporary folder."""
 
     def __init__(self, config: RunConfig, workers: int | None = None) -> None:
         config = config.resolved()
@@ -30,7 +30,7 @@ class TimedTraining:
         )
 
     def rate(self, seconds: float) -> float:
-        """Train on for that long; steps per second."""
+        """Train for that long; returns steps per second."""
         run = self._run
         began, before = time.perf_counter(), run.progress.step
         while (spent := time.perf_counter() - began) < seconds:

@@ -35,7 +35,7 @@ from deepcs.runs.trust import check_code
 
 @dataclass(frozen=True)
 class Thoughts:
-    """What an agent makes of observations."""
+    """An agent's outputs for observations."""
 
     logits: Tensor
     """(N, actions); of other actions than Discrete what deepcs.agents.policy says"""
@@ -65,7 +65,7 @@ class Thoughts:
 
 
 class TrainedAgent:
-    """A policy to call. One with memory remembers the games it plays: see `forget`."""
+    """A policy to call. One with memory remembers the games that it plays: see `forget`."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class TrainedAgent:
         return thoughts
 
     def _look(self, batch: Any) -> tuple[Thoughts, Tensor | None]:
-        """What the agent makes of a batch, and what a network with memory then remembers."""
+        """The agent's outputs for a batch, and the next memory of a network that has one."""
         seen = as_tensors(batch)
         games = len(next(iter(seen.values())) if isinstance(seen, dict) else seen)
         if self._memory is not None and len(self._memory) != games:
@@ -180,8 +180,8 @@ def load_agent(
     """The agent of a run: of its newest whole checkpoint, or of the one at a step.
 
     run: its folder, or agents:NAME of an agent that comes with the package. allow_code: run what
-    it names as module:name, though this user did not train it. say: is told if a newer checkpoint
-    is damaged.
+    it names as module:name, though this user did not train it. say: called with a message if a
+    newer checkpoint is damaged.
 
     >>> agent = load_agent("runs/Freeway-deepcs-paper-seed0")  # doctest: +SKIP
     >>> actions = agent.act(observations, np.random.default_rng(0))  # doctest: +SKIP
@@ -220,14 +220,14 @@ def load_agent(
 
 
 def saved_code(config: RunConfig, checkpoint: Checkpoint) -> np.ndarray | None:
-    """The code that cells are told by, where that is learned."""
+    """The learned code of cells, if there is one."""
     bits = config.full_novelty.code_bits
     parameters = checkpoint.learner.get("code.parameters")
     return None if bits is None or parameters is None else code_in(parameters, bits)
 
 
 def load_packed(folder: Path, step: int) -> TrainedAgent:
-    """The agent in a folder like those of deepcs.runs.shipped, trained for so many steps."""
+    """The agent in a folder like those of deepcs.runs.shipped, trained for that many steps."""
     saved = RunFolder(folder).read_config()
     check_code(folder, saved.config, trained_here=False, allowed=False)
     config = dataclasses.replace(saved.config, device="cpu").resolved()

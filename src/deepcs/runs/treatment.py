@@ -1,4 +1,4 @@
-"""The treatments, each a line of choices: the paper's, and those that novelty is compared under.
+"""The treatments, each a named set of choices: the paper's, and other kinds of novelty.
 
 Intrinsic rewards are recorded under every treatment; `paid` says whether the learner gets them.
 What the choices are is in curiosity/novelty.py and docs/novelty.md.
@@ -22,19 +22,19 @@ class Treatment:
     paid: bool
     """the learner gets the intrinsic reward"""
     lifetime: New
-    """when every place becomes new again"""
+    """when every tile or cell becomes new again"""
     place: Place = "position"
     """where the player is: by position, or by what the screen looks like"""
     across: Across = "none"
     """what is paid for novelty across all of training and all actors"""
     combine: Combine | None = None
-    """how that goes together with this life's; None: nothing is paid across training"""
+    """how that is combined with this lifetime's; None: nothing is paid across training"""
     source: str = "the paper"
     """where it is from, in one line"""
 
     @property
     def is_of_the_paper(self) -> bool:
-        """Whether it is one of those that were before there were choices."""
+        """Whether it is one of the paper's, which are older than these choices."""
         return (self.place, self.across) == ("position", "none") and self.lifetime != "fading"
 
     @property

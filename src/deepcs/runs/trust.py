@@ -1,8 +1,8 @@
 """Whether a run's own code may be called: worlds, agents and networks given as module:name.
 
 A run's settings are a file, and files come from anywhere. What they name is imported and called
-only where this user trained the run, or says so. That this user trained it is known by a signature
-in config.json, made with a key that stands outside of every run, in the user's own folder.
+only if this user trained the run, or allows it. A signature in config.json, made with a key that
+is kept outside of every run, in the user's home, shows that this user trained it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KEY_BYTES = 32
 
 
 class CodeError(ValueError):
-    """Code that nobody has allowed to be run."""
+    """Code that was not allowed to be run."""
 
 
 def code_of(config: RunConfig) -> list[str]:

@@ -1,8 +1,8 @@
 """How many runs at a time make this machine fastest: measured, not guessed.
 
-Some machines have two threads to a core, some share their cores with others. Each number is tried
-for real, with as many processes that train as a run of the study does. What comes out changes how
-soon the study is done, and no byte of its runs.
+Some machines have two threads to a core, some share their cores with others. So several numbers of
+processes are tried, each of which trains like a run of the study. The result changes how soon the
+study is done, but no byte of its runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Trial:
 
 
 def measure(config: RunConfig, seconds: float) -> Measured:
-    """Try half as many runs as there are cores, as many, and a quarter more, so long each."""
+    """Try half as many runs as there are cores, as many, and a quarter more; `seconds` a round."""
     most = cores() + max(1, cores() // 4)
     numbers = sorted({max(1, cores() // 2), cores(), most})
     speeds = dict.fromkeys(numbers, 0.0)
@@ -58,7 +58,7 @@ def measure(config: RunConfig, seconds: float) -> Measured:
 
 
 def _together(trials: Sequence[Process], seconds: float) -> float:
-    """Steps per second of all of them at once."""
+    """Steps per second of all of them, running in parallel."""
     for trial in trials:
         trial.ask("rate", seconds)
     return sum(float(trial.answer()) for trial in trials)
@@ -67,8 +67,8 @@ def _together(trials: Sequence[Process], seconds: float) -> float:
 def runs_at_once(
     configs: Sequence[RunConfig], cache: Path, seconds: float = ROUND_SECONDS
 ) -> Measured:
-    """What suits a study with these runs here; measured once, and kept in a file."""
-    # The games are what takes long.
+    """The best number for a study with these runs here; measured once, and kept in a file."""
+    # Atari games take the most time.
     config = next((each for each in configs if atari_game(each.world)), configs[0])
     known = read_measured(cache)
     if known is not None and known.cores == cores():

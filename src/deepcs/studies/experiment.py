@@ -32,9 +32,9 @@ class StudyRun:
     name: str
     """of its folder"""
     config: RunConfig
-    """with every choice made but the device, which is chosen where it runs"""
+    """all defaults resolved but the device, which is chosen where it runs"""
     variant: str
-    """what it is of a sweep, such as weight=0.5; empty: no sweep"""
+    """its value in a sweep, such as weight=0.5; empty: no sweep"""
 
 
 def refuse_unknown(where: str, what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
@@ -50,7 +50,7 @@ def refuse_unknown(where: str, what: str, given: Iterable[str], allowed: Iterabl
 
 
 def read_experiment(where: str, table: Any, most: int = STUDY_RUNS) -> Iterator[StudyRun]:
-    """The runs of one table, so many at most; `where` begins every complaint."""
+    """The runs of one table, `most` at most; `where` begins every error message."""
     if not isinstance(table, dict):
         raise StudyError(f"{where}: got {table!r}; begin it with a line [[experiments]].")
     refuse_unknown(where, "key", table, KEYS)

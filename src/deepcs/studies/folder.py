@@ -1,12 +1,12 @@
 """A study's folder.
 
-study.json        what study it is: every run with all its settings
+study.json        the study: every run with all its settings
 runs/<run>/       ordinary run folders
-logs/<run>.log    what each run said
+logs/<run>.log    warnings and errors of each run
 failures.json     why runs failed, the last time they were tried
-at_once.json      how fast this machine is with several runs at a time
-report/           what `deepcs study report` makes of it
-lock              held by the process that runs the study; free when that process is gone
+at_once.json      this machine's speed with several runs at a time
+report/           written by `deepcs study report`
+lock              held by the process that runs the study, until it ends
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from deepcs.studies.study import Study, differences
 from deepcs.system.files import write_whole
 
 FORMAT = 1
-# All that a study leaves that was killed at its birth, or whose damaged study.json was taken away.
+# All that is left of a study that was killed at its start, or whose damaged study.json was deleted.
 BEFORE_STUDY = {"lock", ".study.json.new", "runs", "logs", "failures.json", "at_once.json"}
 BEFORE_STUDY |= {"report"}
 
@@ -45,7 +45,7 @@ class StudyFolder:
         return self.path / "logs" / f"{run.name}.log"
 
     def unfinished(self, study: Study) -> list[StudyRun]:
-        """Runs that have no whole checkpoint of their last step."""
+        """Runs without an undamaged checkpoint of their last step."""
         return [run for run in study.runs if not self._is_finished(run)]
 
     def _is_finished(self, run: StudyRun) -> bool:
@@ -84,7 +84,7 @@ class StudyFolder:
                 "wait for it, stop it, or give another --out."
             ) from error
         except OSError:
-            pass  # storage that knows no file locks: the lease on each run will do
+            pass  # storage without file locks: the lease on each run is enough
         self._lock = file
 
     def unlock(self) -> None:
@@ -93,7 +93,7 @@ class StudyFolder:
             self._lock = None
 
     def take(self, study: Study) -> None:
-        """Make this the study's folder; one that it holds already may have grown, and only that."""
+        """Make this the study's folder; a study already there may only have been extended."""
         if (self.path / "study.json").is_file():
             self._check_growth(self.read(), study)
         content = {

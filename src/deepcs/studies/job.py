@@ -1,7 +1,7 @@
-"""One run in a process of its own: `python -m deepcs.studies.job`, told what to do on its stdin.
+"""One run in a separate process: `python -m deepcs.studies.job`, with its job on stdin.
 
-The pipe stays open. When the parent hangs up, on purpose or because it was killed, the run saves a
-checkpoint and ends: no run goes on unseen.
+The pipe stays open. When the parent closes it, on purpose or because it was killed, the run saves a
+checkpoint and ends: no run outlives its study.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from deepcs.runs.saved_config import from_json, to_json
 from deepcs.runs.train import StoppedError, train
 from deepcs.system.files import UnsafePathError
 
-# Sentences, not accidents.
+# Messages for the user, not bugs.
 SPOKEN = (StoppedError, RunError, CheckpointError, LeaseHeldError, UnsafePathError)
-MARK = "deepcs: "  # before such a sentence
+MARK = "deepcs: "  # before such a message
 SHELTER = ("/bin/sh", "-c", '"$@"; exit $?', "sh")  # `exit` keeps it from becoming the command
-PATIENCE = 2.0  # leases to wait for a folder whose owner is alive: it may be about to end
+PATIENCE = 2.0  # lease durations to wait for an owner that is alive: it may be about to end
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Job:
     config: RunConfig
     out: Path
     log: Path
-    """what it says is added here"""
+    """its output is appended here"""
     workers: int = 1
     """processes that emulate: with one run per core, no more than the run's own"""
     lease_seconds: float = LEASE_SECONDS
@@ -61,11 +61,11 @@ class JobProcess:
     def __init__(self, job: Job, folder: Path | None = None, *, sheltered: bool = False) -> None:
         """folder: to run in, where `module:factory` is found; None: the current one.
 
-        sheltered: behind a shell, for a parent whose children are killed when it ends.
+        sheltered: started by a shell, for a parent whose children are killed when it ends.
         """
         self._job = job
         job.log.parent.mkdir(parents=True, exist_ok=True)
-        # Threads are the config's; what an engine sets for its own processes is not for ours.
+        # The config sets threads: an engine's variables for its own processes do not apply.
         environment = {
             **os.environ,
             "OMP_NUM_THREADS": str(job.config.threads),
@@ -81,7 +81,7 @@ class JobProcess:
                 stderr=log,
                 env=environment,
                 cwd=folder,
-                start_new_session=True,  # Ctrl-C is the parent's, which hangs up then
+                start_new_session=True,  # Ctrl-C is for the parent, which then closes the pipe
             )
         self._hung_up = False
         assert self._popen.stdin is not None
@@ -95,7 +95,7 @@ class JobProcess:
         return self._popen.poll() is None
 
     def hang_up(self) -> None:
-        """Let it save and end."""
+        """Close the pipe: it saves and ends."""
         self._hung_up = True
         with suppress(BrokenPipeError):
             self._pipe.close()
@@ -114,9 +114,9 @@ class JobProcess:
             return spoken[-1]
         if code in (128 + signal.SIGINT, 128 + signal.SIGTERM):
             return f"stopped by {signal.Signals(code - 128).name}, and saved"
-        if code < 0 or code > 128:  # the latter is a shell's word for it
+        if code < 0 or code > 128:  # the latter is how a shell reports it
             return f"killed by {signal.Signals(-code if code < 0 else code - 128).name}"
-        return lines[-1] if lines else f"gone with code {code}"
+        return lines[-1] if lines else f"ended with code {code}"
 
 
 def _end_with_parent() -> None:

@@ -1,7 +1,7 @@
 """Many runs on this machine: one process each, several at a time.
 
-A single run in one process on one core is the cheapest in core-seconds, so this is how many runs
-finish soonest.
+A single run in one process on one core costs the fewest core-seconds, so many runs finish soonest
+this way.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def run_jobs(
     stop: Stop | None = None,
     at_once: int | None = None,
 ) -> None:
-    """Do all jobs, so many at once (None: one per core).
+    """Do all jobs, `at_once` at a time (None: one per core).
 
-    `failed` hears why one failed, which stops no other; `show` is called now and then. Told to
-    stop, or at an exception, running jobs save and end before this returns.
+    `failed` is called with why one failed, which stops no other; `show` is called now and then.
+    Told to stop, or at an exception, running jobs save and end before this returns.
     """
     waiting = list(jobs)
     running: dict[Job, JobProcess] = {}

@@ -1,4 +1,4 @@
-"""How long runs will take, from what is known: what they logged, and what at_once.json has."""
+"""How long runs will take, estimated from what they logged and from at_once.json."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Measured:
 
     def __str__(self) -> str:
         speeds = ", ".join(f"{n}: {speed:,.0f}" for n, speed in self.steps_per_second.items())
-        return f"{self.best} runs at a time ({self.world}, steps/s of so many at once: {speeds})"
+        return f"{self.best} runs at a time ({self.world}, steps/s by number of runs: {speeds})"
 
 
 def read_measured(cache: Path) -> Measured | None:
@@ -67,10 +67,10 @@ class Pace:
     measured: Measured | None = None
 
     def of(self, config: RunConfig) -> float:
-        """What to expect of a run: as runs most like it, then as measured; NaN: nothing is known.
+        """Expected speed of a run: that of the most similar runs, else as measured; NaN: unknown.
 
-        Like it are those of the same world and agent, then of the same world, then of the same
-        agent in other games, or in other worlds that are no games.
+        The most similar are those of the same world and agent, then of the same world, then of the
+        same agent in other games, or in other worlds that are no games.
         """
         is_game = atari_game(config.world) is not None
 
@@ -89,5 +89,5 @@ class Pace:
         return statistics.median(speeds[nearest]) if speeds else math.nan
 
     def seconds(self, config: RunConfig, steps: int) -> float:
-        """Expected time of that many steps of a run; NaN: nothing is known."""
+        """Expected time of that many steps of a run; NaN: unknown."""
         return steps / self.of(config)

@@ -2,8 +2,8 @@
 
 A run is a Ray task that starts the same process as the local engine does. When a node is lost, Ray
 tries the task again elsewhere; the run goes on from its newest checkpoint there, once the lease on
-its folder is free or overdue. When the driver is lost, Ray ends its tasks, and each run, which
-hears its task hang up, saves and ends.
+its folder is free or overdue. When the driver is lost, Ray ends its tasks, and each run,
+whose task closes its pipe, saves and ends.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ POLL_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where runs go, and what each is given."""
+    """The cluster, and the resources of each run."""
 
     address: str | None = None
     """auto, HOST:PORT, or None: a Ray of this machine alone"""
@@ -48,7 +48,7 @@ class Cluster:
         show: Callable[[], None] = lambda: None,
         stop: Stop | None = None,
     ) -> None:
-        """Do all jobs, as many at once as the cluster has room for; otherwise as the local one."""
+        """Do all jobs, as many in parallel as the cluster has room for; see `local.run_jobs`."""
         stop = stop or Stop()
         try:
             ray = connect(self.address)
@@ -104,10 +104,10 @@ def _reason(ray: Any, reference: Any) -> str | None:
 
 
 def _train(job: str, folder: str, theirs: tuple[str, str]) -> str | None:
-    """On a node: do the job in a process of its own; why it failed, if it did.
+    """On a node: do the job in a separate process; why it failed, if it did.
 
     folder: where the study was started, for `module:factory`; if this node has it. theirs: the
-    deepcs there; a node that has come since the others were looked at may have another.
+    deepcs there; a node that joined after the check of the others may have another.
     """
     name = f"The node {os.uname().nodename}"
     complaint = mismatch(name, this_deepcs(), theirs)
@@ -116,8 +116,8 @@ def _train(job: str, folder: str, theirs: tuple[str, str]) -> str | None:
     wanted = Job.from_json(job)
     if not wanted.log.parent.is_dir():
         return not_shared(name, wanted.log.parent)
-    # A worker of Ray that ends kills its children. So this run is its child's child, which nobody
-    # kills, and which saves when it hears that the pipe is closed.
+    # A Ray worker that ends kills its children. So this run is a grandchild, which is not killed,
+    # and which saves when its pipe is closed.
     here = Path(folder) if Path(folder).is_dir() else None
     process = JobProcess(wanted, here, sheltered=True)
     try:

@@ -1,6 +1,6 @@
-"""A Ray cluster before any run goes there: whether it answers, has room, and is like this machine.
+"""Checks of a Ray cluster before any run starts: whether it answers, has room, and matches here.
 
-Whatever would make every run fail, or wait for ever, is said here in one sentence.
+Whatever would make every run fail, or wait forever, is reported here in one sentence.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from deepcs.runs.versions import source_digest
 from deepcs.studies.experiment import StudyError
 
 KNOCK_SECONDS = 5.0
-LOOK_SECONDS = 120.0  # for a node to start a process that imports deepcs
+CHECK_SECONDS = 120.0  # for a node to start a process that imports deepcs
 POLL_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a run is given of its node."""
+    """The resources of a node that a run gets."""
 
     cpus: int = 1
     gpus: float = 0.0
@@ -82,14 +82,14 @@ def _why_not(address: str | None, error: Exception) -> str:
 
 
 def _knock(address: str) -> None:
-    """Raise OSError or ValueError at once where nobody is; Ray itself tries for ten minutes."""
+    """Raise OSError or ValueError if nothing answers now; Ray itself tries for ten minutes."""
     host, _, port = address.rpartition(":")
     socket.create_connection((host, int(port)), KNOCK_SECONDS).close()
 
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Put our handlers back after ray.init, which sets its own, by which SIGTERM saves nothing."""
+    """Restore our signal handlers after ray.init, with whose handlers SIGTERM saves nothing."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -114,7 +114,7 @@ def check_nodes(ray: Any, share: Share, folder: Path, stop: Stop) -> None:
     for node, found in zip(nodes, _look(ray, nodes, folder, stop), strict=False):
         name = f"The node {node['NodeManagerHostname']}"
         if isinstance(found, str):
-            raise StudyError(f"{name} could not be looked at ({found}); mend or take it away.")
+            raise StudyError(f"{name} could not be checked ({found}); fix or remove it.")
         version, sources, sees = found
         complaint = mismatch(name, (version, sources), this_deepcs())
         if complaint is None and not sees:
@@ -153,18 +153,18 @@ def _look(ray: Any, nodes: Sequence[Any], folder: Path, stop: Stop) -> Iterator[
         return __version__, source_digest(), os.path.isdir(path)
 
     pinned = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
-    looks = [
+    checks = [
         ray.remote(look)
         .options(num_cpus=0, scheduling_strategy=pinned(node["NodeID"], soft=False))
         .remote()
         for node in nodes
     ]
-    for each in looks:
+    for each in checks:
         waited = 0.0
         while stop.signal is None and not ray.wait([each], timeout=POLL_SECONDS)[0]:
             waited += POLL_SECONDS
-            if waited > LOOK_SECONDS:
-                yield f"it has not answered for {LOOK_SECONDS:g} s"
+            if waited > CHECK_SECONDS:
+                yield f"it has not answered for {CHECK_SECONDS:g} s"
                 return
         if stop.signal is not None:
             return
@@ -180,7 +180,7 @@ def this_deepcs() -> tuple[str, str]:
 
 
 def mismatch(name: str, there: tuple[str, str], here: tuple[str, str]) -> str | None:
-    """What to say of a node whose deepcs is not that of whoever runs the study; None: it is."""
+    """What to say of a node whose deepcs differs from the study's; None: it is the same."""
     if there == here:
         return None
     if not there[0]:

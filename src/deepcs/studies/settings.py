@@ -21,7 +21,7 @@ OWN_KEYS = {
     "steps": "steps",
     "preset": "preset",
 }
-"""settings that have keys of their own in an experiment"""
+"""settings that have their own keys in an experiment"""
 WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 

@@ -1,4 +1,4 @@
-"""Where a study's runs stand, read from their folders: right whoever runs them, and wherever."""
+"""The status of a study's runs, read from their folders, whichever process or machine runs them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TAIL = 4096  # bytes that hold the last row of a curve.csv
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Where one run stands."""
+    """The status of one run."""
 
     run: StudyRun
     state: State
@@ -52,23 +52,23 @@ class RunStatus:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a run's folder tells."""
+    """What is read from a run's folder."""
 
     saved: int
     """step of the newest checkpoint"""
     logged: LastRow
     held: bool
-    """somebody trains it"""
+    """a process trains it"""
     lease: int
     """when its lease last changed hands, in nanoseconds; 0: it never had one"""
 
 
 class Watch:
-    """Looks at the runs of a study again and again, and reads only what can have changed.
+    """Reads the status of a study's runs repeatedly, and only what can have changed.
 
-    A finished run stays so. One that nobody holds stays as it is until its lease's folder changes,
-    which one call of the file system tells; one without a folder, which the list of all folders
-    tells, has not begun. So what is read each time are the runs that somebody trains.
+    A finished run stays so. A run that no process holds stays as it is until its lease's folder
+    changes, which one stat() shows; one that is not in the list of folders has not begun. So only
+    the runs that are being trained are read each time.
     """
 
     def __init__(self, folder: StudyFolder, runs: Sequence[StudyRun]) -> None:
@@ -94,7 +94,7 @@ class Watch:
         elif reason:
             state = "failed"
         reason = reason if state == "failed" else ""
-        # What was logged after the last checkpoint is done again, unless the run still goes on.
+        # What was logged after the last checkpoint is repeated, unless the run is still training.
         step = max(facts.logged.step, facts.saved) if state == "running" else facts.saved
         return RunStatus(
             run, state, step, facts.logged.score, facts.logged.steps_per_second, reason
@@ -139,12 +139,12 @@ def last_row(run: Path) -> LastRow:
     cells = rows[-1].split(",") if rows else []
     if len(cells) < len(FIRST_COLUMNS) + len(LAST_COLUMNS):
         return LastRow()
-    # What stands in between is the agent's own.
+    # The columns in between are the agent's.
     score = cells[FIRST_COLUMNS.index("score")]
     speed = cells[LAST_COLUMNS.index("steps_per_second") - len(LAST_COLUMNS)]
     try:
         return LastRow(int(cells[0]), float(score or "nan"), float(speed))
-    except ValueError:  # a damaged log: nothing is known, and whoever reads it all says so
+    except ValueError:  # a damaged log: nothing is known; loading the whole log reports it
         return LastRow()
 
 
@@ -156,7 +156,7 @@ def pace_of(folder: StudyFolder, statuses: Sequence[RunStatus]) -> Pace:
 
 
 def seconds_left(statuses: Sequence[RunStatus], pace: Pace) -> float:
-    """Until all runs are done, as many at once as now; NaN if no speed at all is known."""
+    """Until all runs are done, with as many in parallel as now; NaN if no speed is known."""
     lefts = [_run_left(each, pace) for each in statuses if each.state in ("running", "waiting")]
     at_once = sum(each.state == "running" for each in statuses)
     return max(sum(lefts) / max(at_once, 1), max(lefts, default=0.0))
@@ -169,9 +169,9 @@ def _run_left(status: RunStatus, pace: Pace) -> float:
 
 
 def longest_first(statuses: Sequence[RunStatus], pace: Pace) -> list[StudyRun]:
-    """The runs in the order of the time that they have to go, so that none is left over at the end.
+    """The runs in order of remaining time, longest first, so that none is left over at the end.
 
-    Where no speed is known, by their steps; as in the study, where all are equal.
+    Where no speed is known, by their steps; of equals in the study's order.
     """
 
     def left(status: RunStatus) -> float:

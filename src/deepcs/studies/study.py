@@ -1,4 +1,4 @@
-"""A study: many runs, written down as a TOML file."""
+"""A study: many runs, described by a TOML file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def study_name(name_or_path: str | Path) -> str:
 
 
 def load_study(name_or_path: str | Path) -> Study:
-    """A study that comes with deepcs, by name, or of one's own, by the path of its file.
+    """A study that comes with deepcs, by name, or any other, by the path of its file.
 
     >>> len(load_study("demo").runs)
     21
@@ -58,7 +58,7 @@ def load_study(name_or_path: str | Path) -> Study:
     if Path(name_or_path).suffix == ".toml":
         path = Path(name_or_path)
         try:
-            text = path.read_text(encoding="utf-8-sig")  # some editors begin with a mark
+            text = path.read_text(encoding="utf-8-sig")  # some editors write a byte order mark
         except (OSError, UnicodeDecodeError) as error:
             raise StudyError(
                 f"The study {path} cannot be read ({error}); give the path of a .toml file."
@@ -78,7 +78,7 @@ def read_study(name: str, text: str) -> Study:
             f"{where} has lists or tables too deep in each other; write them flat."
         ) from error
     except ValueError as error:  # TOMLDecodeError, or a number that Python does not read
-        raise StudyError(f"{where} is not valid TOML: {error}; mend it there.") from error
+        raise StudyError(f"{where} is not valid TOML: {error}; fix it there.") from error
     refuse_unknown(where, "key", content, KEYS)
     about, experiments = content.get("about", ""), content.get("experiments", [])
     if not isinstance(about, str):
@@ -93,7 +93,7 @@ def read_study(name: str, text: str) -> Study:
 
 
 def _check_apart(where: str, runs: Sequence[StudyRun]) -> None:
-    """Refuse a run that stands twice, and runs that differ in more than their name tells."""
+    """Refuse a run that is listed twice, and runs that differ in more than their name says."""
     names: dict[RunConfig, str] = {}
     groups: dict[tuple[str, str, str, str], RunConfig] = {}
     for run in runs:

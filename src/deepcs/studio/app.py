@@ -1,4 +1,4 @@
-"""The server's addresses: the page's files, what it asks for as JSON, and its websocket."""
+"""The server's routes: the page's files, its JSON, and its websocket."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from deepcs.studio.summaries import Summaries, as_json
 
 KINDS = {".html", ".css", ".js", ".svg", ".png"}  # of the page's files
 REPORT_KINDS = {".html", ".png", ".svg", ".pdf", ".csv", ".tex", ".md", ".mp4", ".json"}
-# A report may come from elsewhere: it is shown, and nothing in it runs or asks for anything.
+# A report may come from elsewhere: it is shown without running scripts or loading other files.
 REPORT_POLICY = (
     "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; "
     "img-src 'self' data:; media-src 'self'; frame-ancestors 'none'"
@@ -45,10 +45,10 @@ Maker = Callable[[str], Any]
 
 
 class Studio:
-    """What the addresses answer."""
+    """What the routes return."""
 
     def __init__(self, folder: Path, own_worlds: Sequence[str] = ()) -> None:
-        """own_worlds: module:name of worlds that the person named on the command line."""
+        """own_worlds: module:name of worlds that were named on the command line."""
         self.catalog = Catalog(folder)
         self.summaries = Summaries(self.catalog)
         self._own_worlds = tuple(own_worlds)
@@ -71,7 +71,7 @@ class Studio:
         return Response(self._files["index.html"], media_type="text/html")
 
     async def file(self, request: Request) -> Response:
-        """One of the page's own files; names are looked up, not opened."""
+        """One of the page's own files, from a fixed list of names."""
         content = self._files.get(request.path_params["name"])
         if content is None:
             raise HTTPException(404)
@@ -132,7 +132,7 @@ class Studio:
         return Response(content, media_type=kind or "text/plain", headers=headers)
 
     async def _json(self, request: Request, make: Maker) -> Response:
-        """What `make` gives for the name that is asked for; nothing, if the page has it already."""
+        """What `make` returns for the requested name; nothing, if the page has it already."""
         try:
             content = await asyncio.to_thread(
                 self._made, make, request.query_params.get("name", "")

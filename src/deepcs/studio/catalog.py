@@ -1,6 +1,6 @@
-"""What there is below the studio's folder: runs and studies, by their path from there.
+"""The runs and studies below the studio's folder, by their path from there.
 
-Nothing outside is ever read: a path has no step up, and leads through no link.
+Nothing outside is ever read: a path has no `..`, and leads through no link.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deepcs.system.files import UnsafePathError, refuse_links
 
 DEEPEST = 6  # folders below
 MOST_FOLDERS = 20_000  # looked into
-LOOK_SECONDS = 2.0  # between looks
+SCAN_SECONDS = 2.0  # between scans
 SUMMED_UP = ("config.json", "curve.csv", "lock", "lease", "checkpoints")  # of a run in a list
 
 
@@ -40,14 +40,14 @@ class Catalog:
         self.root = root.resolve()
         self._lock = threading.Lock()
         self._found = Found((), ())
-        self._looked = -LOOK_SECONDS
+        self._scanned = -SCAN_SECONDS
 
     def find(self) -> Found:
-        """All of them; looked for anew every few seconds."""
+        """All of them; scanned again every few seconds."""
         with self._lock:
-            if time.monotonic() - self._looked >= LOOK_SECONDS:
+            if time.monotonic() - self._scanned >= SCAN_SECONDS:
                 self._found = self._look()
-                self._looked = time.monotonic()
+                self._scanned = time.monotonic()
             return self._found
 
     def run(self, name: str) -> Path:
@@ -55,7 +55,7 @@ class Catalog:
         return _without_links(self._folder(name, "config.json"))
 
     def glance(self, name: str) -> Path:
-        """The folder of a run of which only what stands in SUMMED_UP will be read."""
+        """The folder of a run of which only the files in SUMMED_UP will be read."""
         path = self._folder(name, "config.json")
         for part in SUMMED_UP:
             if (path / part).is_symlink():

@@ -19,9 +19,9 @@ from deepcs.studio.summaries import finite
 
 POINTS = 600  # of a curve
 KEPT = 32  # runs whose curves are remembered
-SLICES = 40  # of the time that visits are told over
-ACROSS = 256  # tiles of a room that are told in either direction
-ROOMS = 24  # told at most, those with most visits
+SLICES = 40  # of time, in the counts of visits
+ACROSS = 256  # tiles of a room that are sent, in either direction
+ROOMS = 24  # sent at most, those with most visits
 
 
 def settings_of(saved: SavedRun) -> dict[str, str]:
@@ -87,7 +87,7 @@ class FirstGames:
         self._games = 0
 
     def look(self) -> dict[str, Any]:
-        """What is known by now."""
+        """The milestones reached so far."""
         try:
             with self._path.open("rb") as file:
                 self._go_on(file)
@@ -157,7 +157,7 @@ def visits_of(run: Path, saved: SavedRun) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Extent:
-    """The tiles of a room that are told."""
+    """The tiles of a room that are sent."""
 
     rows: int
     columns: int

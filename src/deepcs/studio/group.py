@@ -1,8 +1,8 @@
 """A watched group: its process, its pace, and the page that it is shown to.
 
-The page says which frames it has drawn. At most two are under way; what comes meanwhile replaces
-what waits, so a slow page sees fewer frames and nothing piles up. A page that is hidden, gone, or
-silent for a while stops the game.
+The page acknowledges the frames that it has drawn. At most two are in flight; a newer frame
+replaces one that waits, so a slow page sees fewer frames and none pile up. The game pauses while
+the page is hidden, gone, or silent for a while.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ MAZE_STEPS_PER_SECOND = 8.0  # while a person holds a key down
 FRAMES_PER_SECOND = 60.0  # shown, at most
 FRAMES_OF_EACH = 30.0  # where there are several players
 RAW_FRAMES = 4  # to a step
-UNDER_WAY = 2  # frames that the page has not yet drawn
-SILENCE = 2.0  # seconds without a word from the page, after which the game waits
+UNDER_WAY = 2  # frames in flight, not yet drawn by the page
+SILENCE = 2.0  # seconds without a message from the page, after which the game pauses
 FRAME = struct.Struct("<I")  # a frame's number, before its showing
 
 
@@ -54,7 +54,7 @@ class Playing:
 
 
 class Group:
-    """Players in a process of their own, shown to one page at a time."""
+    """Players in a separate process, shown to one page at a time."""
 
     def __init__(self) -> None:
         self.name = secrets.token_urlsafe(16)
@@ -102,7 +102,7 @@ class Group:
         self._changed.set()
 
     def detach(self, page: Page) -> bool:
-        """The page is gone; returns whether nobody watches now."""
+        """The page is gone; returns whether no page is left."""
         if self._page is page:
             self._page = None
         return self._page is None
@@ -111,7 +111,7 @@ class Group:
         await self.tell({"is": "state", "group": self.name, **vars(self.state)})
 
     async def tell(self, what: dict[str, Any]) -> None:
-        """Say something to the page, if there is one."""
+        """Send a message to the page, if there is one."""
         if self._page is not None:
             with self._leaving():
                 await self._page.send_json(what)
@@ -159,7 +159,7 @@ class Group:
         return self.state.playing and not self._hidden and self._page is not None and not silent
 
     async def _pace(self) -> None:
-        """Play as fast as the page asks for; a process that dies is told to it."""
+        """Play as fast as the page asks for; tell the page if the process dies."""
         try:
             await self._play()
         except WorkerError as error:
@@ -185,7 +185,7 @@ class Group:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
 
     def _measure(self) -> tuple[int, int, float]:
-        """Steps to take at once, pictures to show of the last, and seconds that it all lasts."""
+        """Steps to take in one request, pictures to show of the last, and the seconds they last."""
         pace = MAZE_STEPS_PER_SECOND if self._waits else STEPS_PER_SECOND
         rate = pace * self.state.speed
         frames = FRAMES_PER_SECOND if self._players == 1 else FRAMES_OF_EACH
@@ -212,7 +212,7 @@ class Group:
             return
         showing, self._newest = self._newest, None
         if self._sent == self._seen:
-            self._heard = time.monotonic()  # the page has a frame to answer from now on
+            self._heard = time.monotonic()  # the page has a frame to acknowledge from now on
         self._sent += 1
         with self._leaving():
             await self._page.send_bytes(FRAME.pack(self._sent) + showing)

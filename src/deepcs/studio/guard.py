@@ -1,9 +1,9 @@
-"""Who may ask: pages that this server gave out, and nobody else.
+"""Access: only pages that this server sent may make requests.
 
 A page of another site cannot read from here, connect, or be rebound to this address by its own
 name server: Host must be one of this server's names, Origin must be that Host, and browsers say by
-Sec-Fetch-Site where a request comes from. Where the server is open to a network, a token must have
-been shown once.
+Sec-Fetch-Site where a request comes from. Where the server is open to a network, a token is
+required too.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Door:
 
 
 def _is_address(name: str) -> bool:
-    """A name server can rebind names, not numbers."""
+    """DNS rebinding works for names, not for IP addresses."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -88,7 +88,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """Stands before the application: refuses strangers, adds what browsers are to keep to."""
+    """ASGI middleware: refuses requests of other pages, adds security headers."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self._app = app
@@ -114,7 +114,7 @@ class Guard:
         await (refusal or self._app)(scope, receive, _dressed(send))
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> Response | None:
-        """Why a request is none of a page of ours; None: it may be one."""
+        """Why a request is refused; None: it is not."""
         host = headers.get("host", "")
         if not self._door.knows(host):
             return PlainTextResponse("This is not an address of the studio.", 421)
@@ -143,7 +143,7 @@ class Guard:
 
 
 def _once(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """The headers, unless one that is decided by stands there twice."""
+    """The headers, unless one that access depends on is there twice."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     names = [name for name, _ in headers]
     twice = any(names.count(name) > 1 for name in (b"host", b"origin", b"sec-fetch-site"))

@@ -13,7 +13,7 @@ REPORT = "report.html"
 
 
 def study_matrix(path: Path, name: str) -> dict[str, Any]:
-    """Where all runs of a study stand; name: its path below the studio's folder."""
+    """The status of all runs of a study; name: its path below the studio's folder."""
     folder = StudyFolder(path)
     study = folder.read()
     statuses = run_statuses(folder, study.runs)

@@ -1,4 +1,4 @@
-"""What a page may say to the server: JSON texts, each taken as one of these or refused."""
+"""What a page may send to the server: JSON messages, each one of these or refused."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Open:
 
 @dataclass(frozen=True)
 class Attach:
-    """Go on with a group that this page had before it was loaded again."""
+    """Continue with the group that this page had before it was reloaded."""
 
     group: str
 
 
 @dataclass(frozen=True)
 class Again:
-    """Begin a game anew with the same players."""
+    """Start a game with the same players."""
 
     game: int
     greedy: bool
@@ -79,7 +79,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Allow:
-    """The person has looked at the code that a run names, and lets it be run."""
+    """The user allows the code that a run names to be run."""
 
     run: str
 
@@ -90,7 +90,7 @@ WORDS = get_args(Word)
 
 @dataclass(frozen=True)
 class Order:
-    """A word that says it all; hide, show: whether the page can be seen."""
+    """A message without fields; hide, show: whether the page is visible."""
 
     do: Word
 

@@ -1,4 +1,4 @@
-"""Who plays: a trained agent or a person, in a world that can be looked at."""
+"""Who plays: a trained agent or a person, in a world that can be rendered."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ class Player(ABC):
         """The next action, NumPy's; None: wait. keys: what a person holds down."""
 
     def thoughts(self) -> dict[str, Any]:
-        """What is known of how the next action is chosen."""
+        """How the next action will be chosen, as far as is known."""
         return {}
 
     def numbers(self) -> dict[str, Any]:
-        """Where the game stands, as JSON values."""
+        """The game's state, as JSON values."""
         tally = self.tally
         info = tally.info
         return {
@@ -198,7 +198,7 @@ class Player(ABC):
 class AgentPlayer(Player):
     """A trained agent; it plays the games that `deepcs evaluate` plays, but for rounding.
 
-    There the network always sees sixteen observations at once, which takes five times as long.
+    There the network's batch is always sixteen observations, which takes five times as long.
     """
 
     def __init__(self, agent: TrainedAgent) -> None:
@@ -233,12 +233,12 @@ class AgentPlayer(Player):
 
 
 class Person(Player):
-    """Whoever sits before the page."""
+    """The person at the page."""
 
     def __init__(self, world: str) -> None:
         super().__init__(make_filmed(world, {}, WatchedActor), world, sees_grid=True)
         self._action_of = key_actions(self.actions)
-        self._may_wait = world in MAZES  # which know no action that does nothing
+        self._may_wait = world in MAZES  # which have no no-op
 
     @property
     def waits(self) -> bool:

@@ -17,8 +17,8 @@ from deepcs.studio.app import Studio, make_app
 from deepcs.studio.guard import Door
 from deepcs.studio.messages import LONGEST
 
-GRACE = 1  # seconds that pages have to leave when the server ends
-PING = 20.0  # seconds between looks whether a page is still there
+GRACE = 1  # seconds for pages to disconnect when the server ends
+PING = 20.0  # seconds between checks that a page is still there
 
 
 class ServeError(ValueError):

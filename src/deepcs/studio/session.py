@@ -1,4 +1,4 @@
-"""One page's conversation: it opens a group, or takes up its old one, and leads it."""
+"""One page's connection: it opens a group, or continues its old one, and controls it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from deepcs.studio.messages import (
 from deepcs.studio.stage import Role
 from deepcs.system.process import WorkerError
 
-MOST_GROUPS = 6  # processes at once
+MOST_GROUPS = 6  # processes in parallel
 KEPT_SECONDS = 60.0  # that a group waits for its page to come back
 REFUSED, FAILED, MOVED = 1008, 1011, 4001  # why a connection is closed
 
 
 class Groups:
-    """All groups of a server, and which runs' code the person has allowed."""
+    """All groups of a server, and the runs whose code the user has allowed."""
 
     def __init__(self, catalog: Catalog, worlds: Callable[[], Sequence[str]]) -> None:
         self._catalog = catalog
@@ -38,7 +38,7 @@ class Groups:
         self._leaving: dict[str, asyncio.Task[None]] = {}
 
     async def talk(self, page: WebSocket) -> None:
-        """A whole conversation; what is malformed ends it, and nothing else."""
+        """A whole connection; a malformed message closes it, and no other."""
         await page.accept()
         group: Group | None = None
         try:
@@ -68,7 +68,7 @@ class Groups:
     async def _enter(
         self, page: WebSocket, message: Open | Attach, group: Group | None
     ) -> Group | None:
-        """The group that the page leads from now on; None: there is none to attach to."""
+        """The group that the page controls from now on; None: there is none to attach to."""
         if isinstance(message, Attach):
             kept = self._groups.get(message.group)
             if kept is None or kept.dead or kept.cast is None or group is not None:
@@ -119,7 +119,7 @@ class Groups:
         self._allowed.add(run)
 
     async def _new(self) -> Group | None:
-        """A group, for which one that nobody watches is let go if need be."""
+        """A new group; if there are too many, one without a page is closed."""
         if len(self._groups) >= MOST_GROUPS:
             unwatched = [name for name in self._groups if name not in self._pages]
             if not unwatched:
@@ -130,7 +130,7 @@ class Groups:
         return group
 
     async def _take(self, page: WebSocket, group: Group) -> None:
-        """The page leads the group; another that did is told so."""
+        """The page controls the group; one that did before is told so."""
         leaving = self._leaving.pop(group.name, None)
         if leaving is not None:
             leaving.cancel()
@@ -147,7 +147,7 @@ class Groups:
             self._leaving[group.name] = asyncio.create_task(self._wait(group))
 
     async def _wait(self, group: Group) -> None:
-        """A page that is loaded again finds its game as it was."""
+        """A page that is reloaded finds its game as it was."""
         if not group.dead and group.cast is not None:
             await asyncio.sleep(KEPT_SECONDS)
         self._leaving.pop(group.name, None)

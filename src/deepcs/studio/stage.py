@@ -1,8 +1,7 @@
 """The other process: a group of players in step, and pictures of what they do.
 
-A *showing* is what a page gets to see at once: a JSON head and, one after the other, the PNGs
-whose sizes it tells. `sizes` has for each player those of the picture and of the plane; 0: as it
-was before.
+A *showing* is what a page gets for one frame: a JSON header and, one after the other, the PNGs.
+`sizes` in the header has for each player the sizes of picture and plane in bytes; 0: unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ HEAD = struct.Struct("<I")  # length of the JSON
 
 @dataclass(frozen=True)
 class Role:
-    """Who is to play, once the server has found where it is."""
+    """Who is to play, with paths resolved by the server."""
 
     kind: Kind
     name: str
@@ -49,7 +48,7 @@ class Cast:
 
 @dataclass(frozen=True)
 class Progress:
-    """What came of being asked to go on."""
+    """The result of some steps."""
 
     showings: list[bytes]
     over: bool
@@ -63,7 +62,7 @@ class Stage:
         self._players: list[Player] = []
 
     def open(self, roles: Sequence[Role], game: int, greedy: bool) -> Cast:
-        """Bring these players in and begin; if one cannot come, all stay as they were."""
+        """Load these players and begin; if one cannot be loaded, all stay as they were."""
         players: list[Player] = []
         for k, role in enumerate(roles):
             try:
@@ -84,7 +83,7 @@ class Stage:
         return Progress([self._showing(1, 1)], self._over)
 
     def advance(self, steps: int, pictures: int, keys: frozenset[str]) -> Progress:
-        """Take so many steps; returns showings of the last, the final one with all numbers."""
+        """Take that many steps; returns showings of the last, the final one with all numbers."""
         moved = 0
         for _ in range(steps):
             if any(player.waits and not player.over for player in self._players) and not keys:
@@ -97,7 +96,7 @@ class Stage:
         return Progress([self._showing(k, pictures) for k in range(1, pictures + 1)], self._over)
 
     def look(self) -> Progress:
-        """The moment as it is."""
+        """A showing of the current state."""
         return Progress([self._showing(1, 1)], self._over)
 
     @property
@@ -105,7 +104,7 @@ class Stage:
         return all(player.over for player in self._players)
 
     def _showing(self, k: int, pictures: int) -> bytes:
-        """The k-th of so many of the last step."""
+        """The k-th showing of the last step."""
         last = k == pictures
         if k == 1:
             self._reels = [player.pictures(pictures) for player in self._players]
@@ -126,7 +125,7 @@ class Stage:
 
 
 def build_stage(memory: mmap.mmap) -> Stage:
-    """A stage in a process of its own, which shares no memory."""
+    """A stage in a separate process, without shared memory."""
     return Stage()
 
 

@@ -1,4 +1,4 @@
-"""A run in a line: what it is and where it stands, read without running any of its code."""
+"""A run in a line: what it is and its status, read without running any of its code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deepcs.studies.status import last_row
 from deepcs.studio.catalog import Catalog, NotHereError
 
 State = Literal["training", "done", "stopped"]
-LOCKS = Path("/proc/locks")  # who holds which file; looking there disturbs nobody
+LOCKS = Path("/proc/locks")  # which files are locked; reading it locks nothing
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""What everything stands on and knows nothing of curiosity: files, processes, snapshots."""
+"""The basis of all other layers, independent of curiosity: files, processes, snapshots."""

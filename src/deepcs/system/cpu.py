@@ -16,7 +16,7 @@ def cpu_info() -> str:
 
 
 def cpu_model(info: str | None = None) -> str:
-    """The CPU's name: another rounds differently."""
+    """The CPU's name: other CPUs may round differently."""
     return _first(cpu_info() if info is None else info, "model name") or "unknown"
 
 

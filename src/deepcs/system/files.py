@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, never through a link; deleting only what is known."""
+"""Atomic writes, never through a link; deleting only known files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 class UnsafePathError(ValueError):
-    """A file or folder that deepcs would have to write or delete through, and does not."""
+    """A link or special file that deepcs would have to write or delete through, and does not."""
 
 
 def refuse_links(root: Path) -> None:
     """Raise UnsafePathError if anything below a folder is neither a file nor a folder.
 
     A folder that somebody else made may hold links to files elsewhere, which must not be written
-    or deleted through it. The folder itself is the user's word, and may be a link.
+    or deleted through it. The folder itself was named by the user, and may be a link.
     """
     for folder, folders, files in os.walk(root):
         for name in (*folders, *files):
@@ -24,7 +24,7 @@ def refuse_links(root: Path) -> None:
             try:
                 mode = path.lstat().st_mode
             except FileNotFoundError:
-                continue  # another process took it away
+                continue  # another process deleted it
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 kind = "a link" if stat.S_ISLNK(mode) else "not an ordinary file"
                 raise UnsafePathError(
@@ -57,7 +57,7 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def create(path: Path) -> int:
-    """A new file to write to, as a descriptor; what bore its name is taken away, not written to."""
+    """A new file to write to, as a descriptor; an old one of that name is deleted first."""
     path.unlink(missing_ok=True)
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
@@ -72,7 +72,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def holds_only(folder: Path, known: re.Pattern[str]) -> bool:
-    """Whether this is a folder, no link, in which every file's path from there is a known one."""
+    """Whether this is a folder, not a link, and the relative path of every file in it matches."""
     if folder.is_symlink() or not folder.is_dir():
         return False
     return all(

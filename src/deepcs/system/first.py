@@ -1,4 +1,4 @@
-"""What the processes that this one starts do before anything else: to know what this one knows."""
+"""What processes started by this one do first, to take over what is registered in this one."""
 
 from __future__ import annotations
 

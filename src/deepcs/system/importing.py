@@ -1,4 +1,4 @@
-"""Parts that people bring themselves, named as `module:name`."""
+"""Users' own parts, named as `module:name`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def is_path(name: str) -> bool:
-    """Whether a name means something of the user's own: module:name."""
+    """Whether a name means a user's own part: module:name."""
     return ":" in name
 
 
@@ -18,12 +18,12 @@ _allowed: set[str] = set()
 
 
 def allow(names: Iterable[str]) -> None:
-    """Somebody trusts what these names mean, wherever they are read from."""
+    """Trust these names, wherever they are read from."""
     _allowed.update(names)
 
 
 def is_allowed(name: str) -> bool:
-    """Whether `allow` was told of the name."""
+    """Whether `allow` was called with the name."""
     return name in _allowed
 
 
@@ -31,12 +31,12 @@ _own: set[str] = set()  # packages that objects were loaded from
 
 
 def own_packages() -> frozenset[str]:
-    """Top-level packages of the user's own, from which objects were loaded."""
+    """The user's top-level packages from which objects were loaded."""
     return frozenset(_own)
 
 
 def load_object(path: str, wanted: str) -> Any:
-    """What `module:name` names; the module is looked for in the current folder too.
+    """The object that `module:name` names; the module may be in the current folder too.
 
     wanted: what to give instead, if there is no such object: it ends the ValueError's sentence.
     """
@@ -57,6 +57,6 @@ def load_object(path: str, wanted: str) -> Any:
         raise ValueError(f"Got {path!r}, but {error}{where}; give {wanted}.") from error
     except (Exception, SystemExit) as error:  # whatever the module does
         raise ValueError(
-            f"Got {path!r}, but importing {module} fails ({type(error).__name__}: {error}); mend "
+            f"Got {path!r}, but importing {module} fails ({type(error).__name__}: {error}); fix "
             f"it, or give {wanted}."
         ) from error

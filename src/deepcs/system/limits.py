@@ -1,4 +1,4 @@
-"""The largest numbers that can be meant; what is beyond them is refused before memory is taken."""
+"""The largest numbers allowed; larger ones are refused before memory is allocated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GAME_NUMBER = 10**9  # of one among a seed's games
 STUDY_RUNS = 100_000
 RETRIES = 10_000  # of a run whose node was lost
 NAME = 200  # characters of a run's name: file systems take 255, and endings are added
-SECONDS = 10**7  # of whatever lasts a while: four months
+SECONDS = 10**7  # of any duration: four months
 STATES = 1_000  # that find-position pushes from; a megabyte each
 EXPLORATION = 1_000_000  # steps of find-position
 

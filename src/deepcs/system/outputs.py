@@ -1,4 +1,4 @@
-"""Files that a command is to write in the end: refused at its beginning if they cannot be."""
+"""Output files of a command, checked at its start: those that cannot be written are refused."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A program of our own beside the parent, that obeys it over a pipe and shares its memory.
+"""A worker process, controlled by its parent over a pipe and sharing its memory.
 
 Started as `python -m deepcs.system.process CONNECTION_FD MEMORY_FD`, so that nothing of the parent
 is imported or forked: it works from a notebook and from a script without a main guard, and loads
 torch only if its work needs it. It ends when its parent does, because its pipe then closes; the
-memory is nameless and freed when the last process that holds it is gone.
+memory is anonymous and freed when the last process that holds it has ended.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from deepcs.system.first import first_calls
 from deepcs.system.snapshot import SnapshotError
 
 # How long to spin, polling for a message, before going to sleep: waking a sleeping core can take
-# half a millisecond on a virtual machine. Whoever spins yields to all who have work to do.
+# half a millisecond on a virtual machine. A spinning process yields the core to any that has work.
 SPIN_SECONDS = 0.005
-CLOSE_SECONDS = 5.0  # how long a process may take to leave before it is killed
+CLOSE_SECONDS = 5.0  # how long a process may take to end before it is killed
 HUNG_UP = (EOFError, BrokenPipeError, ConnectionResetError)
 
 
@@ -45,7 +45,7 @@ class WorkerError(RuntimeError):
     def __init__(self, sentence: str, trace: str = "") -> None:
         super().__init__(sentence)
         self.trace = trace
-        """the traceback over there; empty: there was none"""
+        """the worker's traceback; empty: there was none"""
 
 
 class Line:
@@ -61,7 +61,7 @@ class Line:
         self.close = connection.close
 
     def recv_bytes(self, spins: bool = False) -> bytes:
-        """The next message; raises EOFError when the other side is gone."""
+        """The next message; raises EOFError when the other side has ended."""
         until = time.monotonic() + SPIN_SECONDS
         spins = spins or self._spins
         while spins and not self.has_news() and time.monotonic() < until:
@@ -69,7 +69,7 @@ class Line:
         return self._connection.recv_bytes()
 
     def has_news(self) -> bool:
-        """Whether there is a message, or nobody left to send one."""
+        """Whether there is a message, or the other side has ended."""
         return bool(self._poll.poll(0))
 
     def send(self, message: Any) -> None:
@@ -80,7 +80,7 @@ class Line:
 
 
 class Process:
-    """The parent's end: ask for verbs of the object that lives in the other process."""
+    """The parent's end: call methods of the object that lives in the other process."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Process:
         *args: Any,
         keep_open: Sequence[int] = (),
     ) -> None:
-        """`build(memory, *args)` makes, over there, the object that obeys; name: for messages.
+        """`build(memory, *args)` makes the object in the other process; name: for messages.
 
         spins: poll for answers for a while, for which there must be a core to spare. keep_open:
         file descriptors that stay open there, under the same numbers.
@@ -104,7 +104,7 @@ class Process:
         # One thread each: as many processes as cores run already.
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         # Ctrl-C, and a SIGTERM to the whole group, are the parent's to handle: a child inherits
-        # what is blocked here, so it is deaf from its first moment.
+        # what is blocked here, so it ignores both from the start.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
         try:
             self.popen = subprocess.Popen(
@@ -125,13 +125,13 @@ class Process:
         self._send(cloudpickle.dumps((first_calls(), build, args)))
 
     def ask(self, verb: str, *args: Any) -> None:
-        """Begin a verb; `answer` waits for its result."""
+        """Start a method call; `answer` waits for its result."""
         self._send(pickle.dumps((verb, args)))
 
     def answer(self, spins: bool = False) -> Any:
         """Wait for what was asked, spinning for a while if `spins`.
 
-        Raises WorkerError if the process is dead or the verb failed, and SnapshotError, after
+        Raises WorkerError if the process is dead or the call failed, and SnapshotError, after
         which the process is as it was, if a snapshot was refused.
         """
         try:
@@ -153,9 +153,10 @@ class Process:
 
     def _dead(self) -> WorkerError:
         code = self._wait()
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"gone with code {code}"
+        killed = code < 0
+        how = f"was killed by {signal.Signals(-code).name}" if killed else f"ended with code {code}"
         return WorkerError(
-            f"{self.name}, process {self.popen.pid}, was {how}; start again, or resume from a "
+            f"{self.name}, process {self.popen.pid}, {how}; start again, or resume from a "
             "checkpoint."
         )
 
@@ -167,13 +168,13 @@ class Process:
             return self.popen.wait()
 
     def close(self) -> None:
-        """Hang up: the process leaves by itself, or is killed."""
+        """Close the pipe: the process ends by itself, or is killed."""
         self.line.close()
         self._wait()
 
 
 def shared_memory(size: int) -> int:
-    """File descriptor of nameless memory that processes can share."""
+    """File descriptor of anonymous memory that processes can share."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("deepcs-pool")
     else:
@@ -184,7 +185,7 @@ def shared_memory(size: int) -> int:
 
 
 def serve(connection: Line, memory_fd: int) -> None:
-    """Build what the first messages ask for, then obey until the parent hangs up."""
+    """Build what the first messages ask for, then serve calls until the parent closes the pipe."""
     sys.path[:] = connection.recv()
     servant: Any = None
     try:
@@ -201,7 +202,7 @@ def serve(connection: Line, memory_fd: int) -> None:
             except SnapshotError as error:
                 answer = "refused", str(error)
             connection.send(answer)
-            if idle is not None:  # work that goes on till the parent calls
+            if idle is not None:  # work to do until the parent calls
                 idle(connection.has_news)
     except HUNG_UP:
         raise

@@ -1,4 +1,4 @@
-"""Numbers that change over a run: `0.25:0.9` goes linearly from the one to the other."""
+"""Numbers that change over a run: `0.25:0.9` goes linearly from 0.25 to 0.9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots: plain trees of arrays and JSON values that freeze a thing exactly.
+"""Snapshots: plain trees of arrays and JSON values that save an object's state exactly.
 
 A snapshot is a dict whose leaves are NumPy arrays or JSON values. It names its kind, so that a
 foreign or truncated one is refused where it enters instead of failing somewhere later.
@@ -53,10 +53,10 @@ def check_same(saved: Mapping[str, Any], ours: Mapping[str, Any], kind: str) -> 
 
 
 def all_or_nothing(restore: Callable[[T, S], None]) -> Callable[[T, S], None]:
-    """A restore() that, when it is given what does not fit, leaves all as it was.
+    """A restore() that leaves all as it was if the snapshot does not fit.
 
-    Damage that nobody looked for is a SnapshotError too. What cannot be frozen yet, such as an
-    environment that was never reset, has nothing to go back to.
+    Unforeseen damage is a SnapshotError too. An object without a snapshot yet, such as an
+    environment that was never reset, cannot be rolled back.
     """
 
     @functools.wraps(restore)
@@ -81,7 +81,7 @@ def all_or_nothing(restore: Callable[[T, S], None]) -> Callable[[T, S], None]:
 
 
 def is_place(node: dict[str, Any]) -> bool:
-    """Whether it stands for an array that lies elsewhere."""
+    """Whether it is a reference to an array."""
     return node.keys() == {"array"} and isinstance(node["array"], str)
 
 

@@ -1,11 +1,11 @@
-"""Names that somebody may have meant."""
+"""Suggestions for misspelled names."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
 
-ALIKE = 0.6  # similarity, from 0 to 1, below which nobody meant the other name
+ALIKE = 0.6  # similarity, from 0 to 1, below which no name is suggested
 
 
 def the_nearest(name: str, known: Mapping[str, str]) -> str:
