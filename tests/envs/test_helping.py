@@ -15,6 +15,7 @@ from playing import assert_same, play_pool
 import deepcs
 from deepcs.envs import helping
 from deepcs.envs.atari import AtariActor
+from deepcs.envs.emulator import Emulator
 from deepcs.envs.helping import HelpingArrays, HelpingSeats, Tickets
 from deepcs.envs.seats import PoolArrays, Seats, Spaces
 from deepcs.system.process import WorkerError
@@ -22,10 +23,14 @@ from deepcs.system.process import WorkerError
 SEATS = 4
 
 
-class Slow(AtariActor):
-    def _press(self, action):
+class SlowEmulator(Emulator):
+    def press(self, action, generator):
         time.sleep(0.01)
-        return super()._press(action)
+        return super().press(action, generator)
+
+
+class Slow(AtariActor):
+    emulator_type = SlowEmulator
 
 
 def test_a_worker_that_is_done_draws_the_frames_of_a_slower_one(monkeypatch):
