@@ -114,7 +114,7 @@ def test_a_worker_killed_over_a_frame_of_another_is_named():
     envs.reset()
     envs.step(np.zeros(4, np.int64))
     envs._arrays.drawn[3] -= 1  # a frame that somebody took and nobody finishes
-    pid = envs._workers[0].popen.pid
+    pid = envs._workers.processes[0].popen.pid
     killer = threading.Timer(0.3, os.kill, (pid, signal.SIGKILL))
     killer.start()
     began = time.monotonic()
