@@ -245,7 +245,7 @@ def memory(workers: int) -> Figure:
     vector_rate(envs, 3.0)
     sizes = [
         psutil.Process(pid).memory_full_info().pss / 1e6
-        for pid in (*(worker.popen.pid for worker in envs._workers), os.getpid())
+        for pid in (*(worker.popen.pid for worker in envs._workers.processes), os.getpid())
     ]
     envs.close()
     total = sum(sizes[:-1])

@@ -82,7 +82,7 @@ class Spy:
         self.ale = actor.ale
         self.acts = []
         self.meddle = meddle
-        actor.ale = self
+        actor.emulator.ale = self
 
     def act(self, action):
         self.acts.append(action)

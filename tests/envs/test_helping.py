@@ -15,6 +15,7 @@ from playing import assert_same, play_pool
 import deepcs
 from deepcs.envs import helping
 from deepcs.envs.atari import AtariActor
+from deepcs.envs.emulator import Emulator
 from deepcs.envs.helping import HelpingArrays, HelpingSeats, Tickets
 from deepcs.envs.seats import PoolArrays, Seats, Spaces
 from deepcs.system.process import WorkerError
@@ -22,10 +23,14 @@ from deepcs.system.process import WorkerError
 SEATS = 4
 
 
-class Slow(AtariActor):
-    def _press(self, action):
+class SlowEmulator(Emulator):
+    def press(self, action, generator):
         time.sleep(0.01)
-        return super()._press(action)
+        return super().press(action, generator)
+
+
+class Slow(AtariActor):
+    emulator_type = SlowEmulator
 
 
 def test_a_worker_that_is_done_draws_the_frames_of_a_slower_one(monkeypatch):
@@ -109,7 +114,7 @@ def test_a_worker_killed_over_a_frame_of_another_is_named():
     envs.reset()
     envs.step(np.zeros(4, np.int64))
     envs._arrays.drawn[3] -= 1  # a frame that somebody took and nobody finishes
-    pid = envs._workers[0].popen.pid
+    pid = envs._workers.processes[0].popen.pid
     killer = threading.Timer(0.3, os.kill, (pid, signal.SIGKILL))
     killer.start()
     began = time.monotonic()

@@ -14,8 +14,9 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deepcs.envs.maze import Maze
 from deepcs.envs.maze_map import ACT, DOWN, LEFT, RIGHT, UP
-from deepcs.envs.mazes import MAZES, CrossMaze, KeyHallway, Maze
+from deepcs.envs.mazes import MAZES, CrossMaze, KeyHallway
 from deepcs.system.snapshot import SnapshotError, from_arrays, to_arrays
 
 # Each branch: walk in, three cells by the skill, walk back.

@@ -31,7 +31,7 @@ def test_a_killed_worker_is_named_at_once_and_nothing_is_left_behind(when):
     envs = deepcs.make_vec("Freeway", num_envs=4, workers=2)
     envs.reset()
     assert len(pool_memories(os.getpid()) - before) == 1
-    processes = [worker.popen for worker in envs._workers]
+    processes = [worker.popen for worker in envs._workers.processes]
     if when == "during":
         for worker in processes:
             os.kill(worker.pid, signal.SIGSTOP)
@@ -62,7 +62,7 @@ class Slow(gymnasium.Wrapper):
 def test_an_interrupted_step_closes_the_pool_instead_of_mixing_up_answers():
     envs = deepcs.make_vec(lambda: Slow(gymnasium.make("CartPole-v1")), num_envs=2, workers=2)
     envs.reset()
-    processes = [worker.popen for worker in envs._workers]
+    processes = [worker.popen for worker in envs._workers.processes]
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
@@ -120,7 +120,7 @@ SCRIPT = """
 import sys, time, torch, deepcs
 envs = deepcs.make_vec("Freeway", num_envs=2, workers=2)
 envs.reset()
-print(*[worker.popen.pid for worker in envs._workers], flush=True)
+print(*[worker.popen.pid for worker in envs._workers.processes], flush=True)
 time.sleep(60)
 """
 

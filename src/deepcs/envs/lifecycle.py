@@ -29,7 +29,7 @@ class Lifecycle:
         return True
 
 
-class Emulator(Lifecycle):
+class EmulatorLifecycle(Lifecycle):
     """The same in an ALE environment, read from the emulator, whatever wrappers do."""
 
     def __init__(self, env: Env, ale: ALEInterface) -> None:

@@ -18,7 +18,8 @@ from deepcs.curiosity.tiles import check_whole_tile
 from deepcs.envs.arrays import ArrayObservation
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.layout import ChannelsFirst
-from deepcs.envs.mazes import MAZES, Maze
+from deepcs.envs.maze import Maze
+from deepcs.envs.mazes import MAZES
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.protocol import protocol as find_protocol
 from deepcs.envs.roms import atari_game, check_known

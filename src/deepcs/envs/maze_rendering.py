@@ -35,7 +35,7 @@ class Scene:
     """What there is to draw."""
 
     layout: tuple[str, ...]
-    """the map, as in `mazes.Maze`"""
+    """the map, as in `maze.Maze`"""
     touched: np.ndarray
     """bool (height, width)"""
     player: tuple[int, int]

@@ -7,10 +7,6 @@ workers, and all actors can be frozen and thawed exactly.
 
 from __future__ import annotations
 
-import itertools
-import mmap
-import os
-import select
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,18 +19,12 @@ from gymnasium.vector.utils import batch_space
 
 from deepcs.curiosity.reward import Weight, mix_rewards
 from deepcs.curiosity.tiles import Tile
-from deepcs.envs.helping import HelpingArrays, Tickets, build_seats, leaves_frames
-from deepcs.envs.seats import (
-    Ended,
-    EnvFactory,
-    PoolArrays,
-    Seats,
-    actor_seed,
-    spaces_of_env,
-)
+from deepcs.envs.helping import leaves_frames
+from deepcs.envs.seats import Ended, EnvFactory, PoolArrays, Seats, actor_seed, spaces_of_env
+from deepcs.envs.workers import Workers
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
-from deepcs.system.process import Process, cores, shared_memory
+from deepcs.system.process import cores
 from deepcs.system.snapshot import Snapshot, SnapshotError, check_snapshot
 
 
@@ -88,47 +78,16 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         self.copy = copy
         self._stepping = False
         self._started = False
-        self._steps = 0  # that workers have taken
-        self._workers: list[Process] = []
-        self._any_answer = select.poll()
-        self._shares: list[slice] = []  # the seats of each worker
+        self._workers: Workers | None = None
         self._here: Seats | None = None
         if workers == 0:
             self._arrays = PoolArrays(self.num_envs, self._spaces, None)
             self._here = Seats(factories, 0, self._arrays)
         else:
-            self._start_workers(factories, workers, helping)
-
-    def _start_workers(self, factories: Sequence[EnvFactory], workers: int, helping: bool) -> None:
-        total, spaces = self.num_envs, self._spaces
-        layout = HelpingArrays if helping else PoolArrays
-        memory_fd = shared_memory(layout(total, spaces, None).size)
-        tickets: Tickets | None = None
-        try:
-            if helping:
-                tickets = Tickets(workers)
-            pipes = tickets.descriptors if tickets is not None else ()
-            self._arrays = layout(total, spaces, mmap.mmap(memory_fd, 0))
-            edges = [round(total * k / workers) for k in range(workers + 1)]
-            for k, (first, end) in enumerate(itertools.pairwise(edges)):
-                actors = range(self.first_actor + first, self.first_actor + end)
-                name = f"Worker {k} (actors {actors[0]} to {actors[-1]})"
-                order = list(factories[first:end]), first, total, spaces, k, tickets
-                spins = workers < cores()
-                self._workers.append(
-                    Process(name, memory_fd, spins, build_seats, *order, keep_open=pipes)
-                )
-                self._any_answer.register(self._workers[-1].line, select.POLLIN)
-                self._shares.append(slice(first, end))
-            for worker in self._workers:
-                worker.answer()
-        except BaseException:
-            self.close()
-            raise
-        finally:
-            os.close(memory_fd)
-            if tickets is not None:
-                tickets.close()
+            self._workers = Workers(
+                factories, self._spaces, workers, helping=helping, first_actor=first_actor
+            )
+            self._arrays = self._workers.arrays
 
     def reset(
         self,
@@ -187,9 +146,9 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         if not self._started:
             raise gymnasium.error.ResetNeeded("No game has begun; call reset() first.")
         self._arrays.actions[:] = self._checked(actions)
-        with self._unfinished():
-            for worker in self._workers:
-                worker.ask("step")
+        if self._workers is not None:
+            with self._unfinished():
+                self._workers.begin_step()
         self._stepping = True
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
@@ -215,15 +174,7 @@ class ActorPool(VectorEnv[Any, Any, Any]):
         if not self._stepping:
             raise RuntimeError("step_wait() was called with no step under way; call step_async().")
         self._stepping = False
-        if self._here is not None:
-            ended = self._here.step()
-        else:
-            with self._unfinished():
-                # Once one worker is done there is a core to spare, on which to spin.
-                if len(self._workers) >= cores():
-                    self._any_answer.poll()
-                ended = [end for worker in self._workers for end in worker.answer(True)]
-                self._wait_for_frames()
+        ended = self._end_step()
         arrays = self._arrays
         results = arrays.rewards, arrays.terminated, arrays.truncated
         rewards, terminated, truncated = (a.copy() if self.copy else a for a in results)
@@ -231,15 +182,12 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             rewards = mix_rewards(rewards, arrays.intrinsic, self.weight)
         return self._observations(), rewards, terminated, truncated, self._infos(ended)
 
-    def _wait_for_frames(self) -> None:
-        """A worker that has answered may still be drawing a frame of another."""
-        arrays = self._arrays
-        self._steps += 1
-        while isinstance(arrays, HelpingArrays) and (arrays.drawn != self._steps).any():
-            for worker in self._workers:
-                if worker.line.has_news():  # nothing was asked, so it is gone
-                    worker.answer()
-            os.sched_yield()
+    def _end_step(self) -> list[Ended]:
+        if self._workers is None:
+            assert self._here is not None
+            return self._here.step()
+        with self._unfinished():
+            return self._workers.end_step()
 
     def step(
         self, actions: np.ndarray
@@ -324,26 +272,17 @@ class ActorPool(VectorEnv[Any, Any, Any]):
 
     def _deal(self, items: Sequence[Any]) -> list[Sequence[Any]]:
         """The items of each worker's seats."""
-        if self._here is not None:
-            return [items]
-        return [items[share] for share in self._shares]
+        return [items] if self._workers is None else self._workers.deal(items)
 
     def _each(self, verb: str, args: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
         """Do a verb of Seats everywhere at once."""
-        if self._here is not None:
+        if self._workers is None:
             return [getattr(self._here, verb)(*(args[0] if args else ()))]
-        answers: list[Any] = []
-        refused: SnapshotError | None = None
         with self._unfinished():
-            for k, worker in enumerate(self._workers):
-                worker.ask(verb, *(args[k] if args else ()))
-            for worker in self._workers:
-                try:
-                    answers.append(worker.answer())
-                except SnapshotError as error:
-                    refused = error
-        if refused is not None:
-            raise refused
+            answers = self._workers.do(verb, args)
+        refusals = [answer for answer in answers if isinstance(answer, SnapshotError)]
+        if refusals:
+            raise refusals[-1]
         return answers
 
     @contextmanager
@@ -366,8 +305,8 @@ class ActorPool(VectorEnv[Any, Any, Any]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Let all workers go, and the memory shared with them."""
-        for worker in self._workers:
-            worker.close()
+        if self._workers is not None:
+            self._workers.close()
         if self._here is not None:
             self._here.close()
         self._arrays = PoolArrays(0, self._spaces, None)

@@ -25,7 +25,7 @@ from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight, mix_rewards
 from deepcs.curiosity.tiles import Bounds, Position, Tile, TileSize, check_tile
 from deepcs.curiosity.unbounded import UnboundedGrid
 from deepcs.envs.layout import Layout
-from deepcs.envs.lifecycle import Emulator, Env, Lifecycle
+from deepcs.envs.lifecycle import EmulatorLifecycle, Env, Lifecycle
 from deepcs.envs.locating import HOW_TO_LOCATE, Locate, Locator
 from deepcs.envs.pictures import CellFinder, Place
 from deepcs.envs.seeing import Sight
@@ -130,7 +130,7 @@ class CuriosityWrapper(
         self._lifecycle = Lifecycle()
         ale = getattr(env.unwrapped, "ale", None)
         if isinstance(ale, ALEInterface):
-            self._lifecycle = Emulator(env, ale)
+            self._lifecycle = EmulatorLifecycle(env, ale)
         seen = frames or place != "position"
         self._sight = Sight(env.observation_space, layout) if seen else None
         self.finder: CellFinder | None = None
@@ -180,14 +180,14 @@ class CuriosityWrapper(
         """The environment's default weight."""
         if self.game is not None:
             return self.game.weight
-        return "equal" if isinstance(self._lifecycle, Emulator) else UNCLIPPED
+        return "equal" if isinstance(self._lifecycle, EmulatorLifecycle) else UNCLIPPED
 
     def _emulated_game(self) -> Game | None:
-        return self._lifecycle.game if isinstance(self._lifecycle, Emulator) else None
+        return self._lifecycle.game if isinstance(self._lifecycle, EmulatorLifecycle) else None
 
     def _known_game(self, bounds: Bounds | None, y_up: bool) -> Game:
         """The game whose facts tell where the player is."""
-        if not isinstance(self._lifecycle, Emulator):
+        if not isinstance(self._lifecycle, EmulatorLifecycle):
             raise ValueError(
                 f"Got {type(self.env.unwrapped).__name__}, which is not an ALE environment, "
                 f"without locate; {HOW_TO_LOCATE}."
@@ -268,7 +268,7 @@ class CuriosityWrapper(
 
     def _position(self, observation: Any, info: dict[str, Any]) -> Position | None:
         """Where the player is, if that counts; to be asked once per step."""
-        if self.tracker is not None and isinstance(self._lifecycle, Emulator):
+        if self.tracker is not None and isinstance(self._lifecycle, EmulatorLifecycle):
             return self.tracker.track(self.tracker.game.locate(self._lifecycle.ram()))
         return None if self._locator is None else self._locator.find(self.env, observation, info)
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from deepcs.curiosity.game import Game
 from deepcs.envs.atari import AtariActor
+from deepcs.envs.emulator import Emulator
 from deepcs.envs.make import make_actor
+from deepcs.envs.protocol import Protocol
 from deepcs.envs.roms import atari_game
 from deepcs.envs.seats import Env
 
 
-class FilmedActor(AtariActor):
+class FilmedEmulator(Emulator):
     """Shows the maximum of the last two raw frames, as the network sees it.
 
     A sprite that flickers, drawn in every other raw frame, could otherwise be missing from the
@@ -20,17 +23,51 @@ class FilmedActor(AtariActor):
     would hide dark sprites that move on a bright background.
     """
 
-    def _begin(self) -> None:
-        super()._begin()
+    def begin(self) -> None:
+        super().begin()
         self._before_last = self.ale.getScreenRGB()
 
-    def _frame(self, action: int) -> int:
+    def frame(self, action: int, generator: np.random.Generator) -> int:
         self._before_last = self.ale.getScreenRGB()
-        return super()._frame(action)
+        return super().frame(action, generator)
 
-    def render(self) -> np.ndarray:
-        last = super().render()
+    def screen(self) -> np.ndarray:
+        last = super().screen()
         return np.maximum(self._before_last, last) if self.game.flickers else last
+
+
+class FilmedActor(AtariActor):
+    """An actor to be looked at."""
+
+    emulator_type = FilmedEmulator
+
+
+class WatchedEmulator(FilmedEmulator):
+    """Keeps a picture of every raw frame."""
+
+    def __init__(self, game: Game, protocol: Protocol) -> None:
+        super().__init__(game, protocol)
+        self.reel: list[np.ndarray] = []
+
+    def frame(self, action: int, generator: np.random.Generator) -> int:
+        reward = super().frame(action, generator)
+        self.reel.append(self.screen())
+        return reward
+
+
+class WatchedActor(AtariActor):
+    """An actor with a picture of every raw frame of its latest step."""
+
+    emulator_type = WatchedEmulator
+    emulator: WatchedEmulator
+
+    @property
+    def reel(self) -> list[np.ndarray]:
+        return self.emulator.reel
+
+    def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self.emulator.reel.clear()
+        return super().step(action)
 
 
 def make_filmed(world: str, settings: dict[str, Any], actor: type[AtariActor] = FilmedActor) -> Env:

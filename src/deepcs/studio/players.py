@@ -18,7 +18,7 @@ from deepcs.envs.atari import AtariActor
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.roms import atari_game
 from deepcs.envs.seats import Env
-from deepcs.film.filmed import FilmedActor, make_filmed
+from deepcs.film.filmed import WatchedActor, make_filmed
 from deepcs.film.overlay import tile_box
 
 if TYPE_CHECKING:
@@ -28,23 +28,6 @@ MAZE_ACTIONS = ("LEFT", "RIGHT", "UP", "DOWN", "ACT")
 PNG = (cv2.IMWRITE_PNG_COMPRESSION, 1)
 NO_PICTURE = np.full((84, 84, 3), 48, np.uint8)  # of a world that shows none
 ANY = np.random.default_rng
-
-
-class WatchedActor(FilmedActor):
-    """Keeps a picture of every raw frame of its latest step."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        self.reel: list[np.ndarray] = []
-        super().__init__(*args, **settings)
-
-    def _frame(self, action: int) -> int:
-        reward = super()._frame(action)
-        self.reel.append(self.render())
-        return reward
-
-    def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        self.reel.clear()
-        return super().step(action)
 
 
 @dataclass
