@@ -210,7 +210,7 @@ class ShardGroup:
         pool_workers: int,
     ) -> None:
         torch.set_num_threads(training.threads)
-        # As use_deterministic_algorithms(True), which would import torch's compiler: 2 s of CPU time.
+        # use_deterministic_algorithms(True) would import torch's compiler first: 2 s of CPU time.
         torch.set_deterministic_debug_mode("error")
         deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # none is read
         torch.set_flush_denormal(True)  # mean squares of dead weights decay into slow denormals
