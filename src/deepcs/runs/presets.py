@@ -31,7 +31,7 @@ PRESETS = {
             "ppo",
             "PPO with a value for each reward, for runs of a few million steps",
             worlds="games",
-            settings={"actors": 32, "precision": "auto"},
+            settings={"actors": 32, "network": "narrow", "precision": "auto"},
             learner={"n_steps": 128, "epochs": 3, "minibatch": 256, "entropy": 0.01},
         ),
         Preset(
