@@ -160,7 +160,7 @@ def test_a_module_with_the_fast_networks_layers_learns_the_same() -> None:
         ({"agent": "own_parts:Unfinished"}, "lacks Settings, columns"),
         ({"agent": "own_parts:Taken"}, "is called 'a2c', which is taken"),
         ({"agent": "own_parts:Reinforce", "learner": 3}, "give a ReinforceSettings"),
-        ({"network": "quick"}, "Got network 'quick'; choose fast, joint"),
+        ({"network": "quick"}, "Got network 'quick'; choose fast, narrow, joint"),
         ({"network": "own_parts:not_a_module"}, "returned str; return a torch.nn.Module"),
         ({"network": "own_parts:Noisy"}, "has a Dropout"),
         ({"network": "own_parts:Perceptron", "agent": "acktr"}, "which needs the layers"),
