@@ -24,6 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import tyro
 
 from deepcs.agents.table import find_agent
@@ -44,17 +45,28 @@ from deepcs.analysis.success import (
     success_table,
     write_successes,
 )
-from deepcs.analysis.tables import Table, to_csv, to_markdown, words
+from deepcs.analysis.tables import (
+    Cell,
+    Column,
+    Table,
+    count_text,
+    share_text,
+    to_csv,
+    to_markdown,
+    words,
+)
 from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, SavedRun
+from deepcs.runs.load import load_run
 from deepcs.runs.saved_config import to_json
 
 ROOT = Path(__file__).parents[1]
 FILES = ("config.json", "curve.csv")  # of a run, as they are: no weights, no maps
 GAMES = "games.csv"  # compressed
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
+STRETCH = 200_000  # steps
 LARGEST = 15_000_000  # bytes of all logs
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -67,6 +79,8 @@ class Settings:
     """runs whose logs to copy to docs/data/claims first"""
     gymnasium: tuple[Path, ...] = ()
     """runs of examples/gymnasium_worlds.toml whose logs to copy to docs/data/gymnasium first"""
+    learning: tuple[Path, ...] = ()
+    """runs of preset fast, finished or not, whose logs to copy to docs/data/learning first"""
     novelty: Path | None = None
     """folder of the study of novelty, whose finished runs to sum up first"""
 
@@ -90,6 +104,7 @@ class Pages:
             "seaquest": lambda: self._worlds(["Seaquest"]),
             "games": self._games,
             "gymnasium": self._gymnasium,
+            "learning": self._learning,
             "learners": self._earlier,
             "runs": self._origins,
         }
@@ -164,6 +179,22 @@ class Pages:
         drawings = [each for world in worlds for each in curve_figures(self.gymnasium.of(world))]
         return self._scores(self.gymnasium, worlds) + "".join(map(self._figure, drawings))
 
+    def _learning(self) -> str:
+        """Games of each stretch of steps, run by run."""
+        rows = [row for path in _runs(self.data / "learning") for row in _stretches(path)]
+        if not rows:
+            return "No runs yet.\n\n"
+        columns = (
+            words("run"),
+            Column("steps", count_text),
+            Column("games", count_text),
+            Column("with points", share_text),
+            Column("several rooms", share_text),
+            *map(Column, ("mean score", "best score", "mean intrinsic")),
+        )
+        title = f"Games that ended in the last {STRETCH:,} steps"
+        return _markdown(Table("learning", title, columns, rows))
+
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""
         text = self._scores(self.earlier, [*self.earlier.worlds])
@@ -202,6 +233,20 @@ class Pages:
         self.figures[drawing.name] = drawing
         about = _wrapped(f"{drawing.caption} {drawing.paper}")
         return f"![{drawing.title}](images/results/{drawing.name}.png)\n\n{about}\n"
+
+
+def _stretches(path: Path) -> Iterator[list[Cell]]:
+    """A row for each stretch of a run's steps."""
+    logs = load_run(path)
+    steps, scores, intrinsic = (logs.games[name] for name in ("step", "score", "intrinsic"))
+    several = np.array([len(rooms) > 1 for rooms in logs.game_rooms])
+    last = int(logs.curve["step"][-1])
+    for end in [*range(STRETCH, last, STRETCH), last]:
+        within = (steps > end - STRETCH) & (steps <= end)
+        shares = [float(each[within].mean()) for each in (scores > 0, several)]
+        numbers = [float(each) for each in (scores[within].mean(), scores[within].max())]
+        earned = float(intrinsic[within].mean())
+        yield [f"`{path.name}`", end, int(within.sum()), *shares, *numbers, earned]
 
 
 def command(saved: SavedRun) -> str:
@@ -280,6 +325,8 @@ def main(settings: Settings, root: Path = ROOT) -> None:
     data, folder = root / "docs" / "data", root / "docs" / "images" / "results"
     for run in settings.add:
         add(run, data / "claims")
+    for run in settings.learning:
+        add(run, data / "learning")
     for run in settings.gymnasium:
         add(run, data / "gymnasium")
     if settings.novelty is not None:
