@@ -64,6 +64,6 @@ def test_what_has_an_effect_is_recorded_and_nothing_else() -> None:
 def test_as_many_shards_are_chosen_as_cores_that_divide_the_work(
     cores: int, shards: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deepcs.runs.config.cores", lambda: cores)
+    monkeypatch.setattr("deepcs.runs.choices.cores", lambda: cores)
     assert RunConfig("Freeway", agent="ppo").resolved().shards == shards
     assert RunConfig("Freeway").resolved().shards == min(cores, 16)

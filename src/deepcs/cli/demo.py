@@ -22,7 +22,7 @@ from deepcs.film.record import record
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import Evaluation, evaluate
 from deepcs.runs.load import RunLogs, load_run
-from deepcs.runs.train import StoppedError
+from deepcs.runs.stopping import StoppedError
 from deepcs.runs.trained import load_agent
 from deepcs.runs.treatment import TREATMENTS
 from deepcs.studies.job import Job

@@ -19,7 +19,7 @@ from deepcs.cli.ending import printable
 from deepcs.cli.main import WIDTH
 from deepcs.runs.lease import LEASE_SECONDS
 from deepcs.runs.loop import Stop
-from deepcs.runs.train import stopping_on_signals
+from deepcs.runs.stopping import stopping_on_signals
 from deepcs.studies.at_once import runs_at_once
 from deepcs.studies.experiment import StudyError, StudyRun
 from deepcs.studies.folder import StudyFolder

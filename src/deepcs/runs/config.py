@@ -6,7 +6,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-import torch
 import tyro
 
 from deepcs.agents.networks import plan_network
@@ -15,11 +14,18 @@ from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent, make_settings
 from deepcs.agents.training import Training
 from deepcs.curiosity.novelty import Novelty
-from deepcs.curiosity.reward import Weight, check_run_weight, is_apart, kept_apart
+from deepcs.curiosity.reward import Weight
 from deepcs.envs.make import check_not_ataris, is_curious, look_at, world_name
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.protocol import Protocol, protocol
 from deepcs.envs.roms import atari_game
+from deepcs.runs.choices import (
+    checked_learner,
+    fitting_device,
+    fitting_shards,
+    fitting_weight,
+    maze_weight,
+)
 from deepcs.runs.config_checks import check_values
 from deepcs.runs.counts import Count, World
 from deepcs.runs.novel import (
@@ -35,10 +41,7 @@ from deepcs.runs.novel import (
 from deepcs.runs.precision import choose_here
 from deepcs.runs.presets import check_preset, preset
 from deepcs.runs.treatment import Treatment, treatment
-from deepcs.system import limits
 from deepcs.system.importing import is_path
-from deepcs.system.limits import check_whole
-from deepcs.system.process import cores
 
 PAPER_STEPS = 160_000_000
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
@@ -120,14 +123,14 @@ class RunConfig:
         self.check()
         world = world_name(self.world)
         known = atari_game(world)
-        settings = self._checked_learner()
-        device = self._device()
-        shards = self.shards or self._fitting_shards(settings, known is not None)
+        settings = checked_learner(self)
+        device = fitting_device(self)
+        shards = self.shards or fitting_shards(self, settings, known is not None)
         chosen = dataclasses.replace(
             self,
             world=world,
             treatment=treatment(self.treatment).name,
-            weight=self._weight(settings, known.weight if known else maze_weight(world)),
+            weight=fitting_weight(self, settings, known.weight if known else maze_weight(world)),
             tile=self._first(self.tile, known and known.tile, 1 if world in MAZES else None),
             novelty=saved_novelty(self.novelty, self.treatment_settings),
             max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
@@ -155,7 +158,7 @@ class RunConfig:
         novelty = with_cells(self.novelty, self.world, self.seed, self.actor_settings())
         self = dataclasses.replace(self, novelty=novelty)
         facts = look_at(self.world, **self.actor_settings())
-        weight = self._weight(self.learner, facts.weight)
+        weight = fitting_weight(self, self.learner, facts.weight)
         config = dataclasses.replace(self, weight=weight)
         try:
             plan = plan_network(self.network, facts.spaces, config.training().rules.streams)
@@ -179,36 +182,6 @@ class RunConfig:
                 "locate=...), or choose treatment plain."
             )
 
-    def _fitting_shards(self, settings: Any, is_game: bool) -> int:
-        """One shard per core, or the most below that which the agent can work in."""
-        most = min(cores(), self.actors) if is_game else 1
-        for shards in range(most, 1, -1):
-            try:
-                find_agent(self.agent).check_division(settings, self.actors, shards)
-            except ValueError:
-                continue
-            return shards
-        return 1
-
-    def _weight(self, settings: Any, of_world: Weight | None) -> Weight | None:
-        """The weight, or the world's own; None: that is not known yet.
-
-        A learner with two values weighs advantages instead: it gets R and I apart.
-        """
-        two = has_two_values(settings)
-        if self.weight is None:
-            return kept_apart(of_world) if two and of_world is not None else of_world
-        if is_apart(self.weight) != two:
-            raise ValueError(
-                f"Got weight {self.weight!r} for {self.agent} with two values, which weigh the "
-                "advantages of R and I instead of mixing them; leave weight out, or choose one "
-                "value."
-                if two
-                else f"Got weight {self.weight!r} for {self.agent} with one value, which needs a "
-                "mix of R and I; leave weight out, or choose two values."
-            )
-        return self.weight if two else check_run_weight(self.weight)
-
     @staticmethod
     def _first(*choices: Any) -> Any:
         return next((choice for choice in choices if choice is not None), None)
@@ -223,7 +196,7 @@ class RunConfig:
             kind = "games" if atari_game(world) else "mazes" if world in MAZES else None
             check_preset(self.preset, self.agent, kind)
         if not is_path(self.agent):
-            self._checked_learner()
+            checked_learner(self)
 
     def _check_novelty(self, world: str) -> None:
         """Refuse choices that make no sense, or not in this world."""
@@ -237,32 +210,6 @@ class RunConfig:
     def full_novelty(self) -> Novelty:
         """The treatment's answers to what is new, and this run's own."""
         return full_novelty(self.novelty, self.treatment_settings)
-
-    def _checked_learner(self) -> Any:
-        """The agent's settings, or their defaults."""
-        agent: Any = find_agent(self.agent)
-        settings: Any = self.learner
-        if settings is None or isinstance(settings, dict):  # as read from a file
-            settings = make_settings(self.agent, settings or {})
-        if not isinstance(settings, agent.Settings):
-            raise ValueError(
-                f"Got learner {settings!r} for agent {self.agent}; give a "
-                f"{agent.Settings.__name__}."
-            )
-        most = limits.SAMPLES // self.actors
-        check_whole(f"{agent.name}.n_steps {{}}", settings.n_steps, 1, most)
-        if hasattr(settings, "check"):
-            settings.check()
-        return settings.resolved() if hasattr(settings, "resolved") else settings
-
-    def _device(self) -> str:
-        if self.device == "auto":
-            return "cuda" if torch.cuda.is_available() else "cpu"
-        if self.device not in ("cpu", "cuda"):
-            raise ValueError(f"Got device {self.device!r}; choose auto, cpu or cuda.")
-        if self.device == "cuda" and not torch.cuda.is_available():
-            raise ValueError("Got device 'cuda', but torch finds none here; choose auto or cpu.")
-        return self.device
 
     @property
     def update_steps(self) -> int:
@@ -344,13 +291,3 @@ class RunConfig:
             self.precision,  # type: ignore[arg-type]  # auto is resolved before anything is built
             batch_novelty(self.full_novelty),
         )
-
-
-def maze_weight(world: str) -> Weight | None:
-    """The mazes' own; None: it is not a maze."""
-    return "equal" if world in MAZES else None
-
-
-def has_two_values(learner: Any) -> bool:
-    """Whether these settings of an agent ask for a value of R and one of I."""
-    return getattr(learner, "values", "one") == "two"

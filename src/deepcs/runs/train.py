@@ -1,16 +1,13 @@
-"""Starting, resuming and extending a run, and what becomes of it when it must stop."""
+"""Starting, resuming and extending a run."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
-import signal
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
-from types import FrameType
 
 from deepcs.agents.replicas import DivergedError, Replicas, check_workers
 from deepcs.agents.table import find_agent
@@ -21,46 +18,31 @@ from deepcs.runs.checkpoint import (
     prune_checkpoints,
 )
 from deepcs.runs.config import RunConfig
-from deepcs.runs.errors import LockLostError, RunError
+from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder, SavedRun, Segment, check_settings, settings_digest
-from deepcs.runs.lease import Lease, LeaseLostError, Terms
+from deepcs.runs.lease import Terms
 from deepcs.runs.logs import curve_columns
-from deepcs.runs.loop import KEPT, Logs, Run, Stop
+from deepcs.runs.loop import KEPT, Logs, Run
 from deepcs.runs.precision import choose_here
-from deepcs.runs.progress import Display, Silence, Status
+from deepcs.runs.progress import Display, Silence
 from deepcs.runs.saved_config import ADDED, to_json
+from deepcs.runs.stopping import (
+    Heard,
+    Renewing,
+    StoppedError,
+    in_sentences,
+    stopping_on_signals,
+)
 from deepcs.runs.trust import check_code, code_of
 from deepcs.runs.versions import FORMAT, versions
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
-from deepcs.system.process import WorkerError
+
+__all__ = ["StoppedError", "resume", "train"]  # with what they raise
 
 BEFORE_CONFIG = {"lock", "lease", ".config.json.new"}  # all that a run killed at its birth leaves
 WHAT_DECIDES = ("torch", "numpy", "ale-py", "gymnasium", "opencv-python-headless", "machine")
 """Of the recorded versions: those whose difference can change a run's bytes."""
-
-
-class StoppedError(RuntimeError):
-    """The run cannot go on; what was saved is safe."""
-
-
-@contextmanager
-def stopping_on_signals() -> Iterator[Stop]:
-    """Ctrl-C and SIGTERM end the run after the update under way."""
-    stop = Stop()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop  # Python hands signals to the main thread only
-        return
-
-    def note(number: int, frame: FrameType | None) -> None:
-        stop.signal = number
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def train(
@@ -138,7 +120,7 @@ def _begin(
     """Begin a run; one that fails before it has saved anything leaves the folder free."""
     segments = (Segment(0, config.steps),)
     try:
-        with _sentences(folder):
+        with in_sentences(folder):
             folder.write_config(config, segments)
             return _go_on(folder, config, segments, workers, display)
     except BaseException:
@@ -204,7 +186,7 @@ def _resume(
             )
         config = dataclasses.replace(config, steps=total)
         segments = (*segments, Segment(begins, total))
-    with _sentences(folder):
+    with in_sentences(folder):
         if accept_changes:
             known = () if checkpoint is None else (checkpoint.state["settings"],)
             folder.write_config(config, segments, accepted=[*saved.accepted, *known])
@@ -244,24 +226,6 @@ def _check_made_by(
             f"{folder.path} was begun on another CPU ({saved.versions.get('cpu')}, here "
             f"{ours['cpu']}): it goes on, but not promised to the bit."
         )
-
-
-@contextmanager
-def _sentences(folder: RunFolder) -> Iterator[None]:
-    """What stops a run becomes a StoppedError that says what is safe."""
-    try:
-        yield
-    except DivergedError as error:
-        again = "It would go the same way again: train anew with a smaller learning rate."
-        raise StoppedError(_stopped(folder, str(error), again)) from error
-    except WorkerError as error:
-        raise StoppedError(_stopped(folder, str(error).rstrip("."))) from error
-    except (LeaseLostError, LockLostError) as error:
-        raise StoppedError(f"{error}.") from error
-    except OSError as error:
-        if folder.lease is not None and folder.lease.lost:
-            raise StoppedError(f"{folder.lease.loss}.") from error
-        raise StoppedError(_stopped(folder, f"Could not write ({error})")) from error
 
 
 def _go_on(
@@ -310,52 +274,3 @@ def _go_on(
         except DivergedError as error:
             raise DivergedError(f"{error} at step {run.progress.step:,}") from error
         return stop.signal if run.progress.step < config.steps else None
-
-
-class Heard:
-    """A display whose reader may leave, as in `deepcs train | head`; it then saves and ends."""
-
-    def __init__(self, display: Display, stop: Stop) -> None:
-        self._display = display
-        self._stop = stop
-
-    def show(self, status: Status) -> None:
-        with self._leaving():
-            self._display.show(status)
-
-    def say(self, text: str) -> None:
-        with self._leaving():
-            self._display.say(text)
-
-    def close(self) -> None:
-        with self._leaving():
-            self._display.close()
-
-    @contextmanager
-    def _leaving(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:
-            self._stop.signal = signal.SIGPIPE
-
-
-class Renewing:
-    """A display that renews the lease with every update, or says that it is lost."""
-
-    def __init__(self, display: Display, lease: Lease) -> None:
-        self._lease = lease
-        self._display = display
-        self.say = display.say
-        self.close = display.close
-
-    def show(self, status: Status) -> None:
-        self._lease.renew()
-        self._display.show(status)
-
-
-def _stopped(folder: RunFolder, why: str, then: str = "") -> str:
-    checkpoint, _ = newest_checkpoint(folder.checkpoints)
-    if checkpoint is None:
-        return f"{why}; nothing was saved yet. {then or 'Begin again with the same command.'}"
-    safe = f"the checkpoint of step {checkpoint.step:,} is safe"
-    return f"{why}; {safe}. {then or f'Go on with: deepcs resume {folder.path}'}"

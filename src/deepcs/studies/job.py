@@ -21,7 +21,8 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.lease import LEASE_SECONDS, LeaseHeldError, Terms
 from deepcs.runs.saved_config import from_json, to_json
-from deepcs.runs.train import StoppedError, train
+from deepcs.runs.stopping import StoppedError
+from deepcs.runs.train import train
 from deepcs.system.files import UnsafePathError
 
 # Messages for the user, not bugs.
