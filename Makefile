@@ -7,17 +7,17 @@ INSTALLED := .venv/installed
 
 $(INSTALLED): pyproject.toml constraints.txt src/deepcs/_version.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
 		--constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 .venv/installed-cluster: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
 		--constraint constraints.txt --editable '.[dev,cluster]'
 	touch $@
 
 .venv/installed-browser: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
 		--constraint constraints.txt --editable '.[dev,browser]'
 	touch $@
 

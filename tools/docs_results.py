@@ -18,13 +18,12 @@ import re
 import shutil
 import sys
 import textwrap
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import tyro
 
 from deepcs.agents.table import find_agent
@@ -32,6 +31,7 @@ from deepcs.analysis.curve_figures import curve_figures
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results, gather
+from deepcs.analysis.learning import learning_figure, learning_table
 from deepcs.analysis.ledger import SEEN, TOO_EARLY, ledger, ledger_table
 from deepcs.analysis.milestone_figures import milestone_figures, milestone_table
 from deepcs.analysis.result_tables import scores_table
@@ -39,6 +39,7 @@ from deepcs.analysis.room_figures import draw_rooms, draw_ways_out
 from deepcs.analysis.style import save_figure, spaced
 from deepcs.analysis.success import (
     Success,
+    newest,
     read_successes,
     success_figure,
     success_of,
@@ -46,11 +47,7 @@ from deepcs.analysis.success import (
     write_successes,
 )
 from deepcs.analysis.tables import (
-    Cell,
-    Column,
     Table,
-    count_text,
-    share_text,
     to_csv,
     to_markdown,
     words,
@@ -58,15 +55,13 @@ from deepcs.analysis.tables import (
 from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
 from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunFolder, SavedRun
-from deepcs.runs.load import load_run
+from deepcs.runs.folder import RunFolder
 from deepcs.runs.saved_config import to_json
 
 ROOT = Path(__file__).parents[1]
 FILES = ("config.json", "curve.csv")  # of a run, as they are: no weights, no maps
 GAMES = "games.csv"  # compressed
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
-STRETCH = 200_000  # steps
 LARGEST = 15_000_000  # bytes of all logs
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -82,7 +77,7 @@ class Settings:
     learning: tuple[Path, ...] = ()
     """runs of preset fast, finished or not, whose logs to copy to docs/data/learning first"""
     novelty: Path | None = None
-    """folder of the study of novelty, whose finished runs to sum up first"""
+    """folder of a study in the mazes, whose finished runs to sum up first"""
 
 
 class Pages:
@@ -181,19 +176,11 @@ class Pages:
 
     def _learning(self) -> str:
         """Games of each stretch of steps, run by run."""
-        rows = [row for path in _runs(self.data / "learning") for row in _stretches(path)]
-        if not rows:
+        runs = _runs(self.data / "learning")
+        if not runs:
             return "No runs yet.\n\n"
-        columns = (
-            words("run"),
-            Column("steps", count_text),
-            Column("games", count_text),
-            Column("with points", share_text),
-            Column("several rooms", share_text),
-            *map(Column, ("mean score", "best score", "mean intrinsic")),
-        )
-        title = f"Games that ended in the last {STRETCH:,} steps"
-        return _markdown(Table("learning", title, columns, rows))
+        montezuma = [run for run in runs if run.name.startswith("montezuma")]
+        return self._figure(learning_figure(montezuma)) + "\n" + _markdown(learning_table(runs))
 
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""
@@ -218,16 +205,20 @@ class Pages:
         return _markdown(success_table(successes)) + self._figure(success_figure(successes))
 
     def _origins(self) -> str:
-        """Where each run of docs/data/claims comes from."""
-        rows = []
+        """Where the runs of docs/data/claims come from; a row where they differ by seed alone."""
+        seeds = defaultdict(list)
         for path in _runs(self.data / "claims"):
             saved = RunFolder(path).read_config()
             sources = saved.versions.get("sources", "")[:12]
             cpu = saved.versions.get("cpu", "unknown")
             made = f"deepcs {saved.versions['deepcs']}, sources {sources or 'unknown'}"
-            rows.append([f"`{path.name}`", f"`{command(saved)}`", made, cpu])
-        columns = words("folder"), words("command"), words("made by"), words("CPU")
-        return _markdown(Table("runs", "Runs", columns, rows)) if rows else "No runs yet.\n"
+            name = path.name.replace(f"-seed{saved.config.seed}", "-seed*")
+            line = command(replace(saved.config, seed=0))
+            seeds[f"`{name}`", f"`{line}`", made, cpu].append(saved.config.seed)
+        rows = [[name, _ranges(found), *rest] for (name, *rest), found in sorted(seeds.items())]
+        columns = map(words, ("folders", "seeds", "command, with `--seed`", "made by", "CPU"))
+        table = Table("runs", "Runs", tuple(columns), rows)
+        return _markdown(table) if rows else "No runs yet.\n"
 
     def _figure(self, drawing: Drawing) -> str:
         self.figures[drawing.name] = drawing
@@ -235,28 +226,25 @@ class Pages:
         return f"![{drawing.title}](images/results/{drawing.name}.png)\n\n{about}\n"
 
 
-def _stretches(path: Path) -> Iterator[list[Cell]]:
-    """A row for each stretch of a run's steps."""
-    logs = load_run(path)
-    steps, scores, intrinsic = (logs.games[name] for name in ("step", "score", "intrinsic"))
-    several = np.array([len(rooms) > 1 for rooms in logs.game_rooms])
-    last = int(logs.curve["step"][-1])
-    for end in [*range(STRETCH, last, STRETCH), last]:
-        within = (steps > end - STRETCH) & (steps <= end)
-        shares = [float(each[within].mean()) for each in (scores > 0, several)]
-        numbers = [float(each) for each in (scores[within].mean(), scores[within].max())]
-        earned = float(intrinsic[within].mean())
-        yield [f"`{path.name}`", end, int(within.sum()), *shares, *numbers, earned]
+def _ranges(numbers: Iterable[int]) -> str:
+    """0, 1, 2, 5 as `0 to 2, 5`."""
+    stretches: list[list[int]] = []
+    for number in sorted(numbers):
+        if stretches and number == stretches[-1][-1] + 1:
+            stretches[-1].append(number)
+        else:
+            stretches.append([number])
+    return ", ".join(f"{s[0]} to {s[-1]}" if len(s) > 1 else f"{s[0]}" for s in stretches)
 
 
-def command(saved: SavedRun) -> str:
+def command(config: RunConfig) -> str:
     """The command line that gives a run its settings."""
-    settings, plain = to_json(saved.config), to_json(_default(saved.config))
-    parts = [f"deepcs train {saved.config.world}"]
+    settings, plain = to_json(config), to_json(_default(config))
+    parts = [f"deepcs train {config.world}"]
     for name, value in settings.items():
         if name == "learner":
-            defaults = vars(find_agent(saved.config.agent).Settings())
-            agent = saved.config.agent_name
+            defaults = vars(find_agent(config.agent).Settings())
+            agent = config.agent_name
             changed = {f"{agent}.{k}": v for k, v in value.items() if v != defaults.get(k)}
         else:
             changed = {name: value} if value != plain.get(name) else {}
@@ -330,8 +318,9 @@ def main(settings: Settings, root: Path = ROOT) -> None:
     for run in settings.gymnasium:
         add(run, data / "gymnasium")
     if settings.novelty is not None:
-        finished = sorted(settings.novelty.glob("runs/*/saved"))
-        write_successes(data / NOVELTY, _successes(finished))
+        earlier = read_successes(data / NOVELTY) if (data / NOVELTY).is_file() else []
+        finished = _successes(sorted(settings.novelty.glob("runs/*/saved")))
+        write_successes(data / NOVELTY, newest([*earlier, *finished]))
     check_size(data)
     pages = Pages(root)
     for path, text in pages.texts().items():

@@ -9,6 +9,7 @@ import pytest
 from deepcs.analysis.success import (
     Success,
     by_treatment,
+    newest,
     read_successes,
     success_figure,
     success_of,
@@ -63,3 +64,8 @@ def test_only_games_of_the_last_fifth_of_a_finished_run_count(tmp_path: Path) ->
     (tmp_path / "run" / "curve.csv").write_text("\n".join(games[:-1]) + "\n")
     with pytest.raises(ValueError, match="is not finished"):
         success_of(tmp_path / "run")
+
+
+def test_a_run_that_is_done_again_replaces_itself_alone() -> None:
+    again = Success("KeyHallway", "rnd", 1, 2_000, 10, 0.5)
+    assert set(newest([*ALL, again])) == {*ALL, again} - {ALL[1]}

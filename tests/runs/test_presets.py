@@ -51,7 +51,7 @@ def test_command_line_python_and_study_mean_the_same_by_it() -> None:
 def test_what_is_given_goes_before_the_preset_even_if_it_is_the_papers_default() -> None:
     config = typed("Venture", "--preset=fast", "--actors", "16", "--ppo.epochs", "4").resolved()
     assert (config.actors, config.learner.epochs) == (16, 4)
-    assert config.learner.entropy == PRESETS["fast"].learner["entropy"]
+    assert config.learner.value == PRESETS["fast"].learner["value"]
     own = RunConfig.from_preset("fast", "Venture", actors=16, learner={"epochs": 4}).resolved()
     assert own == config
     whole = RunConfig.from_preset("maze", "KeyHallway", learner=PPOSettings()).resolved()

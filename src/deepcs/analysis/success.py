@@ -85,6 +85,11 @@ def read_successes(path: Path) -> list[Success]:
         ]
 
 
+def newest(successes: Iterable[Success]) -> list[Success]:
+    """The last one of each world, treatment and seed."""
+    return [*{(each.world, each.treatment, each.seed): each for each in successes}.values()]
+
+
 def by_treatment(successes: Sequence[Success], world: str) -> dict[str, np.ndarray]:
     """Shares solved, `deepcs` first, then by falling median."""
     names = dict.fromkeys(each.treatment for each in successes if each.world == world)

@@ -32,7 +32,7 @@ PRESETS = {
             "PPO with a value for each reward, for runs of a few million steps",
             worlds="games",
             settings={"actors": 32, "network": "narrow", "precision": "auto"},
-            learner={"n_steps": 128, "epochs": 3, "minibatch": 256, "entropy": 0.01},
+            learner={"learning_rate": 5e-4, "value": 0.1},
         ),
         Preset(
             "maze",

@@ -1,0 +1,98 @@
+"""How soon single runs learn: their games, stretch by stretch of steps, as a table and a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from deepcs.analysis.drawing import Drawing
+from deepcs.analysis.style import from_zero, legend_above, new_figure, shorten_ticks, spaced, styled
+from deepcs.analysis.tables import Cell, Column, Table, count_text, share_text, words
+from deepcs.runs.load import RunLogs, load_run
+
+ROW, POINT = 200_000, 50_000  # steps of a row and of a point
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F", "#000000")
+DASHES = ("-", "--", ":", "-.")
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The games that ended within some steps of a run."""
+
+    end: int
+    """its last step"""
+    games: int
+    with_points: float
+    """share of them"""
+    several_rooms: float
+    """share of them"""
+    mean: float
+    best: float
+    intrinsic: float
+    """mean"""
+
+
+def stretches(run: RunLogs, length: int) -> Iterator[Stretch]:
+    """One every `length` steps, and one before the last step; those without a game are left out."""
+    steps, scores, intrinsic = (run.games[name] for name in ("step", "score", "intrinsic"))
+    several = np.array([len(rooms) > 1 for rooms in run.game_rooms])
+    last = int(run.curve["step"][-1])
+    for end in [*range(length, last, length), last]:
+        within = (steps > end - length) & (steps <= end)
+        if within.any():
+            yield Stretch(
+                end,
+                int(within.sum()),
+                float((scores[within] > 0).mean()),
+                float(several[within].mean()),
+                float(scores[within].mean()),
+                float(scores[within].max()),
+                float(intrinsic[within].mean()),
+            )
+
+
+def learning_table(runs: Sequence[Path], length: int = ROW) -> Table:
+    """A row for each stretch of each run."""
+    rows: list[list[Cell]] = [
+        [f"`{path.name}`", *vars(each).values()]
+        for path in runs
+        for each in stretches(load_run(path), length)
+    ]
+    columns = (
+        words("run"),
+        Column("steps", count_text),
+        Column("games", count_text),
+        Column("with points", share_text),
+        Column("several rooms", share_text),
+        *map(Column, ("mean score", "best score", "mean intrinsic")),
+    )
+    name, title = f"learning-{length}", f"Games that ended in the last {length:,} steps"
+    return Table(name, title, columns, rows)
+
+
+@styled
+def learning_figure(runs: Sequence[Path]) -> Drawing:
+    """Games with points, and mean scores, along the steps of runs of one game."""
+    figure = new_figure(height=3.0)
+    shares, scores = figure.subplots(1, 2)
+    for number, path in enumerate(runs):
+        found = [*stretches(load_run(path), POINT)]
+        ends = [each.end for each in found]
+        look = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+        shares.plot(ends, [100 * each.with_points for each in found], label=path.name, **look)
+        scores.plot(ends, [each.mean for each in found], **look)
+    shares.set_ylabel("games with points, %")
+    scores.set_ylabel("mean score")
+    for axes in (shares, scores):
+        axes.set_xlabel("steps")
+        shorten_ticks(axes)
+        from_zero(axes)
+    legend_above(figure, shares.get_lines())
+    world = load_run(runs[0]).config.world
+    caption = f"Each line is one run; a point is the games of its last {POINT:,} steps."
+    title = f"{spaced(world)}: how soon single runs learn"
+    name = f"{world.lower()}-learning"
+    return Drawing(name, title, caption, figure, (learning_table(runs, POINT),))

@@ -1,0 +1,47 @@
+"""How soon single runs learn: known games in, known shares out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from generated import ROWS, write_run
+
+from deepcs.analysis.learning import Stretch, learning_figure, learning_table, stretches
+from deepcs.runs.config import RunConfig
+from deepcs.runs.load import load_run
+
+GAMES = """\
+100,0,0.0,1.0,2,100,1
+900,0,100.0,2.0,2,100,1;2
+1000,1,500.0,3.0,2,100,1
+2300,0,400.0,8.0,2,100,1;2;1
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "mine"
+    write_run(path, RunConfig("MontezumaRevenge", steps=2_500), [0.0] * ROWS)
+    with (path / "games.csv").open("a") as file:
+        file.write(GAMES)
+    return path
+
+
+def test_a_stretch_has_the_games_that_ended_in_it(run: Path) -> None:
+    # From 1,001 to 2,000 no game ended; the last stretch reaches back over a whole length.
+    assert [*stretches(load_run(run), 1_000)] == [
+        Stretch(1_000, 3, 2 / 3, 1 / 3, 200.0, 500.0, 2.0),
+        Stretch(2_500, 1, 1.0, 1.0, 400.0, 400.0, 8.0),
+    ]
+
+
+def test_the_table_has_a_row_a_stretch_and_the_figure_a_line_a_run(run: Path) -> None:
+    assert [row[:2] for row in learning_table([run], 1_000).shown()] == [
+        ["`mine`", "1,000"],
+        ["`mine`", "2,500"],
+    ]
+    drawing = learning_figure([run])
+    shares, scores = drawing.figure.axes
+    assert [list(line.get_ydata()) for line in shares.get_lines()] == [[75.0]]
+    assert [list(line.get_ydata()) for line in scores.get_lines()] == [[250.0]]
