@@ -31,7 +31,7 @@ from deepcs.analysis.curve_figures import curve_figures
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results, gather
-from deepcs.analysis.learning import learning_figure, learning_table
+from deepcs.analysis.learning import learning_figure, learning_table, varied_settings
 from deepcs.analysis.ledger import SEEN, TOO_EARLY, ledger, ledger_table
 from deepcs.analysis.milestone_figures import milestone_figures, milestone_table
 from deepcs.analysis.result_tables import scores_table
@@ -180,7 +180,8 @@ class Pages:
         if not runs:
             return "No runs yet.\n\n"
         montezuma = [run for run in runs if run.name.startswith("montezuma")]
-        return self._figure(learning_figure(montezuma)) + "\n" + _markdown(learning_table(runs))
+        tables = "".join(map(_markdown, (varied_settings(runs), learning_table(runs))))
+        return tables + self._figure(learning_figure(montezuma))
 
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""

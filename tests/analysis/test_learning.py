@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from generated import ROWS, write_run
 
-from deepcs.analysis.learning import Stretch, learning_figure, learning_table, stretches
+from deepcs.analysis.learning import (
+    Stretch,
+    learning_figure,
+    learning_table,
+    stretches,
+    varied_settings,
+)
 from deepcs.runs.config import RunConfig
 from deepcs.runs.load import load_run
 
@@ -45,3 +51,14 @@ def test_the_table_has_a_row_a_stretch_and_the_figure_a_line_a_run(run: Path) ->
     shares, scores = drawing.figure.axes
     assert [list(line.get_ydata()) for line in shares.get_lines()] == [[75.0]]
     assert [list(line.get_ydata()) for line in scores.get_lines()] == [[250.0]]
+
+
+def test_settings_that_runs_share_or_that_change_nothing_are_left_out(tmp_path: Path) -> None:
+    first = RunConfig("MontezumaRevenge", steps=2_000)
+    second = RunConfig("MontezumaRevenge", steps=1_000, seed=1, log_every=80, actors=8)
+    runs = tmp_path / "mine", tmp_path / "yours"
+    for run, config in zip(runs, (first, second), strict=True):
+        write_run(run, config.resolved(), [0.0] * ROWS)
+    table = varied_settings(runs)
+    assert [column.name for column in table.columns] == ["run", "seed", "actors"]
+    assert table.shown() == [["`mine`", "0", "16"], ["`yours`", "1", "8"]]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from deepcs.analysis.drawing import Drawing
+from deepcs.analysis.settings_tables import flat_settings
 from deepcs.analysis.style import from_zero, legend_above, new_figure, shorten_ticks, spaced, styled
 from deepcs.analysis.tables import Cell, Column, Table, count_text, share_text, words
 from deepcs.runs.load import RunLogs, load_run
@@ -16,6 +17,8 @@ from deepcs.runs.load import RunLogs, load_run
 ROW, POINT = 200_000, 50_000  # steps of a row and of a point
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F", "#000000")
 DASHES = ("-", "--", ":", "-.")
+OF_NO_EFFECT = ("steps", "log_every", "checkpoint_every", "milestone_every", "preset")
+"""Settings that may differ without a difference in what is learned."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,24 @@ def learning_table(runs: Sequence[Path], length: int = ROW) -> Table:
     )
     name, title = f"learning-{length}", f"Games that ended in the last {length:,} steps"
     return Table(name, title, columns, rows)
+
+
+def varied_settings(runs: Sequence[Path]) -> Table:
+    """What the runs were given differently: a row a run, a column a setting."""
+    settings = {}
+    for path in runs:
+        config = load_run(path).config
+        settings[path.name] = {"world": config.world, "seed": str(config.seed)}
+        settings[path.name] |= flat_settings(config)
+    names = [name for each in settings.values() for name in each if name not in OF_NO_EFFECT]
+    varied = [
+        name
+        for name in dict.fromkeys(names)
+        if len({each.get(name) for each in settings.values()}) > 1
+    ]
+    rows = [[f"`{run}`", *(each.get(name) for name in varied)] for run, each in settings.items()]
+    title = "Settings in which the runs differ"
+    return Table("varied-settings", title, tuple(map(words, ("run", *varied))), rows)
 
 
 @styled
