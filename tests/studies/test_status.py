@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from deepcs.envs.roms import atari_game
 from deepcs.runs.config import RunConfig
 from deepcs.runs.lease import Lease, Terms
 from deepcs.runs.logs import curve_columns
+from deepcs.studies import pace as pace_module
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.pace import Measured, Pace
 from deepcs.studies.status import RunStatus, Watch, longest_first, seconds_left, status_table
@@ -128,6 +130,23 @@ def test_the_time_left_goes_by_the_runs_most_alike_and_else_by_what_was_measured
     assert pace.of(config("Seaquest", "acktr")) == 60  # the same learner in another game
     assert pace.of(config("CrossMaze", "acktr")) == 4000
     assert pace.of(config("CrossMaze")) == 80  # nothing like it: as measured
+
+
+def test_each_world_is_looked_up_once_however_many_runs_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def counting(world: str) -> object:
+        asked.append(world)
+        return atari_game(world)
+
+    monkeypatch.setattr(pace_module, "atari_game", counting)
+    worlds = ["KeyHallway", "CrossMaze", "Freeway"]
+    configs = [RunConfig(world, seed=seed) for world in worlds for seed in range(100)]
+    pace = Pace([(config, 100.0) for config in configs])
+    assert {pace.of(config) for config in [*configs, RunConfig("Venture")]} == {100.0}
+    assert sorted(asked) == sorted([*worlds, "Venture"])
 
 
 def test_two_at_once_take_half_as_long_unless_one_is_longer_than_all_others() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,21 +73,33 @@ class Pace:
         The most similar are those of the same world and agent, then of the same world, then of the
         same agent in other games, or in other worlds that are no games.
         """
-        is_game = atari_game(config.world) is not None
-
-        def likeness(other: RunConfig) -> int:
-            if other.world == config.world:
-                return 3 if other.agent == config.agent else 2
-            alike = other.agent == config.agent and (atari_game(other.world) is not None) == is_game
-            return 1 if alike else 0
-
-        speeds: dict[int, list[float]] = {}
-        for other, speed in self.seen:
-            speeds.setdefault(likeness(other), []).append(speed)
-        nearest = max(speeds, default=0)
-        if nearest == 0 and self.measured is not None:
+        for key in self._keys(config):
+            if key in self._medians:
+                return self._medians[key]
+        if self.measured is not None:
             return self.measured.one_run
-        return statistics.median(speeds[nearest]) if speeds else math.nan
+        return self._medians.get((), math.nan)
+
+    @functools.cached_property
+    def _medians(self) -> dict[tuple[Hashable, ...], float]:
+        """The median speed of the runs that share a key; of all runs: that of ()."""
+        speeds: dict[tuple[Hashable, ...], list[float]] = {}
+        for config, speed in self.seen:
+            for key in (*self._keys(config), ()):
+                speeds.setdefault(key, []).append(speed)
+        return {key: statistics.median(each) for key, each in speeds.items()}
+
+    def _keys(self, config: RunConfig) -> tuple[tuple[Hashable, ...], ...]:
+        """What similar runs have in common with this one; the most similar first."""
+        world, agent = config.world, config.agent
+        if world not in self._are_games:  # a lookup among all games' names takes its time
+            self._are_games[world] = atari_game(world) is not None
+        return (world, agent), (world,), (agent, self._are_games[world])
+
+    @functools.cached_property
+    def _are_games(self) -> dict[str, bool]:
+        """Of worlds: whether they are Atari games."""
+        return {}
 
     def seconds(self, config: RunConfig, steps: int) -> float:
         """Expected time of that many steps of a run; NaN: unknown."""
