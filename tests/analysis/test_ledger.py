@@ -69,6 +69,7 @@ def test_more_is_judged(
     [
         ([*range(10)], [*range(10)], "seen"),
         ([*range(10)], [*range(100, 110)], "opposite"),
+        ([*range(10)], [*range(3, 13)], "not seen"),  # a difference, though p = 0.052
         (EQUAL, EQUAL, "too early to say"),
     ],
 )
@@ -108,7 +109,7 @@ def test_a_value_that_a_run_reaches_is_seen_and_otherwise_needs_the_papers_budge
     assert entry_of(results, "18").verdict == "not seen"
 
 
-def test_a_difference_between_learners_is_judged_both_ways(tmp_path: Path) -> None:
+def test_learners_may_differ_early_and_yet_end_alike(tmp_path: Path) -> None:
     pair = [
         experiment(MONTEZUMA, ["deepcs"], 5, f'agents = ["{agent}"]') for agent in ("a2c", "acktr")
     ]
@@ -116,9 +117,13 @@ def test_a_difference_between_learners_is_judged_both_ways(tmp_path: Path) -> No
     def scores(config: RunConfig) -> list[float]:
         return [(HIGH if config.agent == "acktr" else LOW)[config.seed]] * ROWS
 
-    results = results_of(tmp_path, *pair, scores=scores)
+    results = results_of(tmp_path / "short", *pair, scores=scores)
+    assert entry_of(results, "11a").reason == "it is about the end of the paper's steps"
+    early = entry_of(results, "11b")
+    assert (early.verdict, early.corrected) == ("seen", early.p)
+    long = [table.replace("80000", "160_000_000") for table in pair]
+    results = results_of(tmp_path / "long", *long, scores=scores)
     assert entry_of(results, "11a").verdict == "opposite"
-    assert entry_of(results, "11b").verdict == "seen"
 
 
 def test_claims_of_one_number_are_corrected_together(tmp_path: Path) -> None:
@@ -134,6 +139,20 @@ def test_claims_of_one_number_are_corrected_together(tmp_path: Path) -> None:
         entry = entry_of(results, number)
         assert (entry.p, entry.corrected) == pytest.approx((exact, 2 * exact))
         assert entry.least == pytest.approx(2 * exact)
+
+
+def test_tests_that_cannot_be_found_do_not_weaken_the_others(tmp_path: Path) -> None:
+    # 12a has five runs against five, 12b three against three, whose p is 0.1 at best.
+    sizes = {MONTEZUMA: 5, "Seaquest": 3}
+    tables = [experiment(world, ["deepcs", "plain"], n) for world, n in sizes.items()]
+
+    def scores(config: RunConfig) -> list[float]:
+        return [(HIGH if config.treatment == "deepcs" else LOW)[config.seed]] * ROWS
+
+    results = results_of(tmp_path, *tables, scores=scores)
+    strong, weak = (entry_of(results, number) for number in ("12a", "12b"))
+    assert (strong.verdict, strong.corrected) == ("seen", pytest.approx(2 / 252))
+    assert (weak.verdict, weak.reason) == ("too early to say", "too few runs for p < 0.05")
 
 
 def test_other_budgets_are_never_compared(tmp_path: Path) -> None:

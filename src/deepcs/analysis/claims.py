@@ -47,6 +47,8 @@ class Claim:
     """the two learners; None: any, the same on both sides"""
     paper_runs: int | None = RUNS
     """a group; None: the paper ran nothing like it"""
+    at_the_end: bool = False
+    """it is about the end of training alone: fewer steps than the paper's say nothing"""
 
     @property
     def question(self) -> str:
@@ -174,6 +176,7 @@ CLAIMS = (
         ACKTR,
         *(MONTEZUMA, "deepcs", "deepcs", "alike"),
         agents=("acktr", "a2c"),
+        at_the_end=True,
     ),
     Claim(
         "11b",

@@ -25,6 +25,7 @@ from deepcs.runs.milestones import EXIT
 
 ALPHA = 0.05
 ENOUGH = 10  # runs a side, without which "no difference" says nothing
+ALIKE = (0.3, 0.7)  # effects that are no difference to speak of; 0.5 is none at all
 NOTHING = 10.0  # points a game below which a treatment earns nothing: a key in ten games
 ROUNDED = 0.01  # share of the steps by which learners' whole updates may differ
 SAME = (
@@ -55,7 +56,7 @@ class Entry:
     """probability that a run of ours is higher than one of theirs, ties half"""
     p: float = float("nan")
     corrected: float = float("nan")
-    """p after Holm, over the entries of the same question"""
+    """p after Holm, over those entries of the same question that can reach 0.05"""
     least: float = float("nan")
     """the least that `corrected` can be with this number of runs"""
     verdict: Verdict = TOO_EARLY
@@ -125,25 +126,46 @@ def _of_run(run: RunResult, measure: Measure) -> float:
 def _tested(claim: Claim, ours: Group | None, theirs: Group | None) -> Entry:
     x, y = measured(ours, claim.measure), measured(theirs, claim.measure)
     entry = Entry(claim, ours, theirs, x, y)
-    if claim.theirs is None or not len(x) or not len(y):
+    if claim.theirs is None or not len(x) or not len(y) or not _long_enough(entry):
         return entry
     u, p = rank_test(x, y)
     return dataclasses.replace(entry, effect=u / (len(x) * len(y)), p=p)
 
 
+def _long_enough(entry: Entry) -> bool:
+    """Whether the claim is about so few steps."""
+    steps = 0 if entry.ours is None else entry.ours.config.steps
+    return not entry.claim.at_the_end or steps >= PAPER_STEPS
+
+
 def _corrected(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """p after Holm over each question's tests of one pair of learners."""
-    family = [(entry.claim.question, _learner(entry)) for entry in entries]
-    for entry, mine in zip(entries, family, strict=True):
-        alike = [other for other, theirs in zip(entries, family, strict=True) if theirs == mine]
-        corrected = holm(np.array([other.p for other in alike]))[alike.index(entry)]
+    """p after Holm over each question's tests of one pair of learners.
+
+    Tests of so few runs that they can never be found count for nothing in it (Tarone 1990).
+    """
+    families: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        families.setdefault((entry.claim.question, _learner(entry)), []).append(entry)
+    for entry in entries:
         if np.isnan(entry.p):
             yield entry
             continue
-        # Holm multiplies the least p of a family by its number of tests.
-        tests = sum(not np.isnan(other.p) for other in alike)
-        least = min(1.0, tests * smallest_p(len(entry.x), len(entry.y)))
-        yield dataclasses.replace(entry, corrected=float(corrected), least=least)
+        family = families[entry.claim.question, _learner(entry)]
+        rest = [other for other in family if other is not entry and _can_be_found(other)]
+        corrected = holm(np.array([entry.p, *(other.p for other in rest)]))[0]
+        least = holm(np.array([_least(entry), *map(_least, rest)]))[0]
+        yield dataclasses.replace(entry, corrected=float(corrected), least=float(least))
+
+
+def _least(entry: Entry) -> float:
+    """The least p, uncorrected, that so many runs allow; NaN: there is no test."""
+    if np.isnan(entry.p):
+        return float("nan")
+    return smallest_p(len(entry.x), len(entry.y))
+
+
+def _can_be_found(entry: Entry) -> bool:
+    return _least(entry) < ALPHA
 
 
 def _judged(entry: Entry) -> Entry:
@@ -170,14 +192,18 @@ def _judge(entry: Entry) -> tuple[Verdict, str]:
     x, y, expected = entry.x, entry.y, entry.claim.expected
     if not len(x) or not len(y):
         return TOO_EARLY, "no finished runs"
+    if not _long_enough(entry):
+        return TOO_EARLY, "it is about the end of the paper's steps"
     if not np.any(x) and not np.any(y):
         return TOO_EARLY, "neither ever scored" if entry.claim.measure == "score" else "all are 0"
     found = entry.corrected < ALPHA
     if expected == "alike":
         if found:
             return OPPOSITE, ""
-        enough = min(len(x), len(y)) >= ENOUGH
-        return (SEEN, "") if enough else (TOO_EARLY, f"fewer than {ENOUGH} runs a side")
+        if min(len(x), len(y)) < ENOUGH:
+            return TOO_EARLY, f"fewer than {ENOUGH} runs a side"
+        near = ALIKE[0] <= entry.effect <= ALIKE[1]
+        return (SEEN if near and entry.p >= ALPHA else NOT_SEEN), ""
     if expected == "nothing" and max(np.median(x), np.median(y)) < NOTHING:
         return TOO_EARLY, "DeepCS earns nothing yet either"
     if not found and entry.least >= ALPHA:
@@ -223,7 +249,7 @@ def ledger_table(results: Results, *, whole: bool = False) -> Iterator[Table]:
         "n alone: 75 % for three runs, 94 % for five, 95 % or more from six on. effect: "
         "probability that a run of ours is higher than one of theirs, ties half. p, Holm: rank "
         f"tests, exact up to {MOST_EXACT} runs, corrected over the claims of one number and "
-        "learner. least p: what so many runs allow at best, corrected.\n"
+        "learner that have runs enough to reach 0.05. least p: what so many runs allow at best, corrected.\n"
         f"Verdicts by the rule in docs/claims.md. {tests} tests were made; were none of the "
         f"claims true, about {tests * ALPHA:.1f} would still have p < 0.05 before the correction."
     )

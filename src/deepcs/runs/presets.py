@@ -31,7 +31,7 @@ PRESETS = {
             "ppo",
             "PPO with a value for each reward, for runs of a few million steps",
             worlds="games",
-            settings={"actors": 32, "network": "narrow", "precision": "auto"},
+            settings={"actors": 32, "network": "narrow", "milestone_every": 250_000},
             learner={"learning_rate": 5e-4, "value": 0.1},
         ),
         Preset(
@@ -39,7 +39,7 @@ PRESETS = {
             "ppo",
             "the same for worlds of a few tiles, whose small network takes larger steps",
             worlds="mazes",
-            settings={"actors": 16},
+            settings={"actors": 16, "milestone_every": 50_000},
             learner={"learning_rate": 1e-3, "schedule": "linear"},
         ),
     )
