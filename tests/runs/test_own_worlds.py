@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,24 @@ def lost_cart(grid: bool = True) -> gymnasium.Env[Any, Any]:
     return CuriosityWrapper(
         gymnasium.make("CartPole-v1"), locate=lambda *_: (next(steps), 0), grid=grid, shape=(9, 9)
     )
+
+
+class Paying(gymnasium.Env[np.ndarray, int]):
+    """Pays 1 in every step, and always looks the same."""
+
+    observation_space = gymnasium.spaces.Box(0, 1, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, Any]:
+        super().reset(seed=seed)
+        return np.ones(1, np.float32), {}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        return np.ones(1, np.float32), 1.0, False, False, {}
+
+
+def cut_short() -> gymnasium.Env[Any, Any]:
+    return gymnasium.wrappers.TimeLimit(Paying(), 4)
 
 
 class Heard(Silence):
@@ -190,3 +209,26 @@ def test_other_observations_are_refused_in_one_sentence(agent: TrainedAgent, wro
     for look in (agent.act, agent.policy):
         with pytest.raises(ValueError, match=r"^Got .* takes uint8 \(4, 1, 21\), or a batch"):
             look(wrong)
+
+
+def test_a_time_limit_does_not_end_the_return(tmp_path: Path) -> None:
+    # Games of 4 steps are worth at most 4, and 10 if they went on for ever at a discount of 0.9.
+    settings = A2CSettings(gamma=0.9, learning_rate=0.01, schedule="constant")
+    config = RunConfig(f"{HERE}:cut_short", treatment="plain", steps=12_000, learner=settings)
+    train(config, tmp_path / "run", workers=1)
+    thoughts = load_agent(tmp_path / "run").consider(np.ones((1, 1), np.float32))
+    assert float(thoughts.values[0]) == pytest.approx(10, rel=0.1)
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["protocol"] == {
+        "life_ends_return": True,
+        "bootstrap_cut": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("world", "protocol", "bootstrapped"),
+    [("KeyHallway", "paper", False), ("Freeway", "paper", False), ("Freeway", "machado", True)],
+)
+def test_the_limits_of_mazes_and_of_the_papers_games_end_it(
+    world: str, protocol: str, bootstrapped: bool
+) -> None:
+    assert RunConfig(world, protocol=protocol).how_games_end["bootstrap_cut"] == bootstrapped

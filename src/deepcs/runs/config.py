@@ -57,7 +57,7 @@ class RunConfig:
     """deepcs, plain, no-grid, no-intrinsic, never-reset, life-reset; counts, pseudo-counts, rnd,
     counts+grid, hybrid, deepcs-pixels, deepcs-hash or fading"""
     protocol: str = "paper"
-    """Atari games: paper, baselines or machado; elsewhere nothing but paper, without meaning"""
+    """Atari games: paper, baselines or machado; elsewhere there is nothing to choose"""
     steps: Count = PAPER_STEPS
     """agent steps over all actors (4 raw frames each), rounded up to whole updates"""
     seed: int = 0
@@ -234,6 +234,19 @@ class RunConfig:
         return protocol(self.protocol)
 
     @property
+    def how_games_end(self) -> dict[str, bool]:
+        """What ends the learner's return, by the names of Protocol's settings.
+
+        A maze's time limit is a rule of the maze; that of a user's own environment is not.
+        """
+        chosen = self.protocol_settings
+        own = not self.is_atari and self.world not in MAZES
+        return {
+            "life_ends_return": chosen.life_ends_return,
+            "bootstrap_cut": chosen.bootstrap_cut or own,
+        }
+
+    @property
     def is_atari(self) -> bool:
         """Whether the world is an Atari game, of which alone there are protocols and frames."""
         return atari_game(self.world) is not None
@@ -269,13 +282,7 @@ class RunConfig:
     def training(self) -> Training:
         """What the shards need to know of a resolved config."""
         assert self.weight is not None
-        ends = self.protocol_settings
-        rules = RewardRules(
-            self.weight,
-            self.treatment_settings.paid,
-            ends.life_ends_return,
-            ends.bootstrap_cut,
-        )
+        rules = RewardRules(self.weight, self.treatment_settings.paid, **self.how_games_end)
         return Training(
             self.world,
             self.actor_settings(),

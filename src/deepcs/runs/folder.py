@@ -193,7 +193,7 @@ class RunFolder:
             "format": FORMAT,
             "config": settings,
             "segments": [[segment.begins, segment.steps] for segment in segments],
-            "protocol": vars(config.protocol_settings),
+            "protocol": vars(config.protocol_settings) if config.is_atari else config.how_games_end,
             "treatment": vars(config.treatment_settings),
             "versions": versions() if before is None else before.versions,
             "accepted": list(accepted),
