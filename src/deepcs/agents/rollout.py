@@ -64,7 +64,7 @@ class Rollout:
     actions: Tensor
     """int64; or (T, N, …), where actions are not Discrete: see policy.py"""
     rewards: Tensor
-    """float32: R and I mixed, the learner's reward; or (T, N, 2): R, clipped, and I"""
+    """float32: R and I mixed, the learner's reward; or (T, N, 2): R, clipped or not, and I"""
     game_rewards: np.ndarray
     """float64: R alone, unclipped"""
     intrinsic: np.ndarray
