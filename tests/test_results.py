@@ -42,16 +42,17 @@ def test_every_table_and_picture_of_the_results_is_made(results: ModuleType) -> 
 def test_runs_that_are_added_show_up_and_what_is_no_run_is_refused(
     results: ModuleType, tmp_path: Path
 ) -> None:
-    for name in ("README.md", "docs/results.md", "docs/data/claims/README.md"):
+    pages = ("docs/results.md", "docs/data/README.md", "docs/data/claims/README.md")
+    for name in ("README.md", *pages):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
     claims = tmp_path / "docs/data/claims"
     for agent in ("a2c", "acktr"):
         results.add(ROOT / f"docs/data/seaquest-{agent}", claims)
-    pages = results.Pages(tmp_path)
-    told = pages.texts()[tmp_path / "docs/results.md"]
+    made = results.Pages(tmp_path)
+    told = made.texts()[tmp_path / "docs/results.md"]
     assert "images/results/seaquest-acktr-against-a2c.png" in told
-    assert "`seaquest-a2c`" in pages.blocks["runs"]
-    assert "deepcs train Seaquest" in pages.blocks["runs"]
+    assert "`seaquest-a2c`" in made.blocks["runs"]
+    assert "deepcs train Seaquest" in made.blocks["runs"]
     with pytest.raises(ValueError, match=r"lacks config\.json and curve\.csv and games\.csv; give"):
         results.add(tmp_path, claims)

@@ -101,7 +101,9 @@ class Pages:
             "gymnasium": self._gymnasium,
             "learning": self._learning,
             "learners": self._earlier,
-            "runs": self._origins,
+            "runs": lambda: self._origins("claims"),
+            "runs-gymnasium": lambda: self._origins("gymnasium"),
+            "runs-learning": lambda: self._origins("learning"),
         }
         self.blocks = {name: make() for name, make in blocks.items()}
 
@@ -110,6 +112,7 @@ class Pages:
         paths = [
             self.root / "README.md",
             self.root / "docs" / "results.md",
+            self.data / "README.md",
             self.data / "claims" / "README.md",
         ]
         return {path: self._filled(path.read_text()) for path in paths}
@@ -205,10 +208,10 @@ class Pages:
         successes = read_successes(path)
         return _markdown(success_table(successes)) + self._figure(success_figure(successes))
 
-    def _origins(self) -> str:
-        """Where the runs of docs/data/claims come from; a row where they differ by seed alone."""
+    def _origins(self, folder: str) -> str:
+        """Where the runs of a folder come from; a row where they differ by seed alone."""
         seeds = defaultdict(list)
-        for path in _runs(self.data / "claims"):
+        for path in _runs(self.data / folder):
             saved = RunFolder(path).read_config()
             sources = saved.versions.get("sources", "")[:12]
             cpu = saved.versions.get("cpu", "unknown")
@@ -239,8 +242,8 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 
 def command(config: RunConfig) -> str:
-    """The command line that gives a run its settings."""
-    settings, plain = to_json(config), to_json(_default(config))
+    """The command line that gives a run its settings; without a preset, whose numbers may change."""
+    settings, plain = to_json(replace(config, preset=None)), to_json(_default(config))
     parts = [f"deepcs train {config.world}"]
     for name, value in settings.items():
         if name == "learner":

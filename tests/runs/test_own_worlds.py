@@ -212,7 +212,7 @@ def test_other_observations_are_refused_in_one_sentence(agent: TrainedAgent, wro
 
 
 def test_a_time_limit_does_not_end_the_return(tmp_path: Path) -> None:
-    # At a discount of 0.5, what is left of 4 steps is worth 1.53 in the mean, and of endless ones 2.
+    # At a discount of 0.5, what is left of 4 steps is worth 1.53 in the mean; of endless ones, 2.
     settings = A2CSettings(gamma=0.5, learning_rate=0.01, schedule="constant")
     config = RunConfig(f"{HERE}:cut_short", treatment="plain", steps=12_000, learner=settings)
     train(config, tmp_path / "run", workers=1)
