@@ -242,7 +242,7 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 
 def command(config: RunConfig) -> str:
-    """The command line that gives a run its settings; without a preset, whose numbers may change."""
+    """The command line that gives a run its settings; no preset, whose numbers may change."""
     settings, plain = to_json(replace(config, preset=None)), to_json(_default(config))
     parts = [f"deepcs train {config.world}"]
     for name, value in settings.items():
