@@ -31,6 +31,7 @@ WIDTHS = (400, 1000, 2000)
 MARKUP = "<img src=x onerror=document.title='pwned'>"
 ONE = "#/watch?p=run:hall"
 TWO = "#/watch?p=run:hall&p=run:plain"
+FOUR = "#/watch?p=run:hall@4000&p=run:hall&p=run:plain@4000&p=run:plain"
 PATIENCE = 60_000  # milliseconds
 
 
@@ -168,10 +169,13 @@ def test_it_is_paused_and_stepped_by_exactly_one(studio: Address, page: Page) ->
     assert [step_of(page, 0), step_of(page, 1)] == [at + 2, at + 2]
 
 
-def test_two_agents_play_side_by_side_in_step(studio: Address, page: Page) -> None:
-    page.goto(f"{studio.http}/{TWO}")
+@pytest.mark.parametrize(("place", "agents"), [(TWO, 2), (FOUR, 4)])
+def test_agents_play_side_by_side_in_step(
+    studio: Address, page: Page, place: str, agents: int
+) -> None:
+    page.goto(f"{studio.http}/{place}")
     wait_for_step(page, 3)
-    pairs = page.evaluate(
+    seen = page.evaluate(
         """async () => {
             const steps = () => [...document.querySelectorAll(".n-step")].map((e) => e.textContent);
             const found = [];
@@ -182,8 +186,8 @@ def test_two_agents_play_side_by_side_in_step(studio: Address, page: Page) -> No
             return found;
         }"""
     )
-    assert all(one == other for one, other in pairs)
-    assert pairs[0] != pairs[-1]
+    assert all(len(steps) == agents and len(set(steps)) == 1 for steps in seen)
+    assert seen[0] != seen[-1]
 
 
 def test_the_slider_shows_each_checkpoint_in_the_same_game(studio: Address, page: Page) -> None:
@@ -309,3 +313,122 @@ def test_everything_can_be_reached_by_keyboard(studio: Address, page: Page) -> N
     page.keyboard.press("Space")
     page.get_by_role("link", name=re.compile("^Watch$")).first.focus()
     assert page.locator(".choice input:checked").count() == 1
+
+
+def test_a_study_opens_and_its_report_with_all_that_belongs_to_it(
+    folder: Path, tmp_path: Path, page: Page
+) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(folder / "study", study)
+    (study / "report" / "film.mp4").write_bytes(bytes(64))
+    (study / "report" / "table.csv").write_text("a,b\n1,2\n")
+    (study / "report" / "report.html").write_text(
+        "<!doctype html><title>Report</title><script>document.title = 'it ran'</script>"
+        "<video src=film.mp4></video><a href=table.csv>CSV</a>"
+    )
+    answers: dict[str, int] = {}
+    page.context.on("response", lambda got: answers.update({Path(got.url).name: got.status}))
+    with serving(study) as address:
+        page.goto(f"{address.http}/#/study?name=.")
+        page.wait_for_selector("table.matrix .cell.done")
+        assert page.locator("table.matrix .cell").count() == 2
+        with page.expect_popup() as opened:
+            page.get_by_role("link", name="Report", exact=True).click()
+        report = opened.value
+        with report.expect_download() as saved:
+            report.get_by_role("link", name="CSV").click()
+        assert saved.value.path().read_text() == "a,b\n1,2\n"
+        assert report.title() == "Report"
+        assert (answers["report.html"], answers["film.mp4"]) == (200, 200)
+
+
+def test_the_time_slider_changes_the_heat_map(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/#/run?name=hall")
+    page.wait_for_selector(".heat canvas")
+    picture = "document.querySelector('.heat canvas').toDataURL()"
+    late, told = page.evaluate(picture), page.locator(".heat output").inner_text()
+    page.get_by_label("time of the training").focus()
+    page.keyboard.press("Home")
+    assert page.evaluate(picture) != late
+    assert page.locator(".heat output").inner_text() != told
+
+
+def test_the_greedy_box_is_ticked_by_the_space_bar(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/{ONE}")
+    wait_for_step(page, 2)
+    box = page.get_by_label("greedy")
+    box.focus()
+    page.keyboard.press("Space")
+    until(page, "location.hash.includes('greedy=1')")
+    assert box.is_checked()
+    page.keyboard.press("Space")
+    until(page, "!location.hash.includes('greedy=1')")
+    assert not box.is_checked()
+
+
+def test_the_checkpoint_slider_is_moved_twice_by_arrow_keys(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/{ONE}")
+    wait_for_step(page, 2)
+    page.locator(".checkpoint input").focus()
+    for step in ("16k", "12k"):
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_selector(f".player header >> text={step} steps")
+        assert page.locator(".checkpoint output").inner_text() == step
+
+
+def test_a_list_that_is_drawn_again_keeps_the_focus(
+    studio: Address, root: Path, page: Page
+) -> None:
+    page.goto(f"{studio.http}/#/runs")
+    page.get_by_role("link", name="hall", exact=True).focus()
+    shutil.copytree(root / "hall", root / "added")
+    try:
+        page.get_by_role("link", name="added", exact=True).wait_for()
+        assert page.evaluate("document.activeElement.textContent") == "hall"
+    finally:
+        shutil.rmtree(root / "added")
+
+
+def test_a_key_is_released_although_shift_was_pressed_meanwhile(
+    studio: Address, page: Page
+) -> None:
+    held: list[list[str]] = []
+
+    def note(text: str | bytes) -> None:
+        said = json.loads(text)
+        if said["do"] == "keys":
+            held.append(said["held"])
+
+    page.on("websocket", lambda line: line.on("framesent", note))
+    page.goto(f"{studio.http}/#/play?world=KeyHallway&beside=nobody")
+    page.wait_for_selector("text=Press an arrow key")
+    page.keyboard.down("a")
+    page.keyboard.down("Shift")
+    page.keyboard.up("A")
+    page.keyboard.up("Shift")
+    wait_for_step(page, 1)
+    assert held == [["left"], []]
+
+
+def test_another_rival_plays_the_same_game_at_the_same_speed(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/#/play?world=KeyHallway&beside=nobody&game=3&speed=2")
+    page.wait_for_selector("text=Press an arrow key")
+    page.get_by_label("who plays beside you").select_option("run:hall")
+    until(page, "document.querySelectorAll('.player').length === 2")
+    assert page.get_by_label("game", exact=True).input_value() == "3"
+    assert page.get_by_label("speed", exact=True).input_value() == "2"
+
+
+def test_the_end_of_a_game_is_told_also_after_a_reload(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/#/play?world=KeyHallway&beside=run:hall&speed=32")
+    page.wait_for_selector("text=Press an arrow key")
+    page.keyboard.down("ArrowLeft")  # against the wall, until the time is up
+    verdict = page.locator(".message", has_text="You: 0 points")
+    verdict.wait_for()
+    page.keyboard.up("ArrowLeft")
+    told = verdict.inner_text()
+    numbers = page.locator(".n-tiles").all_inner_texts()
+    assert all(f"{tiles} tiles" in told for tiles in numbers)
+    page.reload()
+    verdict.wait_for()
+    assert verdict.inner_text() == told

@@ -30,16 +30,18 @@ from deepcs.studies.experiment import StudyError
 from deepcs.studio.catalog import Catalog, NotHereError
 from deepcs.studio.details import CurveReader, FirstGames, settings_of, visits_of
 from deepcs.studio.guard import Door, Guard
-from deepcs.studio.matrix import study_matrix
+from deepcs.studio.matrix import Matrices
 from deepcs.studio.session import Groups
 from deepcs.studio.summaries import Summaries, as_json
 
 KINDS = {".html", ".css", ".js", ".svg", ".png"}  # of the page's files
 REPORT_KINDS = {".html", ".png", ".svg", ".pdf", ".csv", ".tex", ".md", ".mp4", ".json"}
-# A report may come from elsewhere: it is shown without running scripts or loading other files.
+# A report may come from elsewhere: no script in it runs. It keeps its origin, as browsers would
+# take its own videos and links for another site's; links to tables download them.
 REPORT_POLICY = (
-    "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; "
-    "img-src 'self' data:; media-src 'self'; frame-ancestors 'none'"
+    "sandbox allow-same-origin allow-popups allow-downloads; default-src 'none'; "
+    "script-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 Maker = Callable[[str], Any]
 
@@ -55,6 +57,7 @@ class Studio:
         self._one_at_a_time = threading.Lock()
         self._curves = CurveReader()
         self._firsts: dict[Path, FirstGames] = {}
+        self._matrices = Matrices(self.catalog)
         self.groups = Groups(self.catalog, self.worlds)
         page = resources.files("deepcs.studio") / "page"
         self._files = {
@@ -114,14 +117,15 @@ class Studio:
         return visits_of(path, self.summaries.saved(path))
 
     async def study(self, request: Request) -> Response:
-        return await self._json(request, lambda name: study_matrix(self.catalog.study(name), name))
+        return await self._json(request, self._matrices.read)
 
     async def report(self, request: Request) -> Response:
-        """A file of a study's report."""
-        study, mark, file = request.path_params["path"].rpartition("/report/")
+        """A file of a study's report: STUDY/report/FILE, or report/FILE of the folder itself."""
+        name = request.path_params["path"]
+        study, mark, _ = f"/{name}".rpartition("/report/")
         try:
-            folder = self.catalog.study(study)
-            path = self.catalog.below(f"{self.catalog.name_of(folder)}/report/{file}")
+            self.catalog.study(study.removeprefix("/") or ".")
+            path = self.catalog.below(name)
         except NotHereError as error:
             raise HTTPException(404) from error
         if not mark or not path.is_file() or path.suffix not in REPORT_KINDS:

@@ -9,7 +9,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,8 @@ DEEPEST = 6  # folders below
 MOST_FOLDERS = 20_000  # looked into
 SCAN_SECONDS = 2.0  # between scans
 SUMMED_UP = ("config.json", "curve.csv", "lock", "lease", "checkpoints")  # of a run in a list
+OF_A_STUDY = ("failures.json", "at_once.json", "runs", "report", "report/report.html")
+OF_ITS_RUNS = ("curve.csv", "lease", "checkpoints")  # read for their status
 
 
 class NotHereError(ValueError):
@@ -57,14 +59,20 @@ class Catalog:
     def glance(self, name: str) -> Path:
         """The folder of a run of which only the files in SUMMED_UP will be read."""
         path = self._folder(name, "config.json")
-        for part in SUMMED_UP:
-            if (path / part).is_symlink():
-                raise NotHereError(f"{path / part} is a link, which the studio does not follow.")
+        _refuse_strange(path, SUMMED_UP)
         return path
 
     def study(self, name: str) -> Path:
-        """The folder of a study, which holds no link; raises NotHereError."""
-        return _without_links(self._folder(name, "study.json"))
+        """The folder of a study of which only study.json and OF_A_STUDY will be read."""
+        path = self._folder(name, "study.json")
+        _refuse_strange(path, OF_A_STUDY)
+        return path
+
+    def glance_at_runs(self, study: Path, runs: Iterable[str]) -> None:
+        """Raise NotHereError unless OF_ITS_RUNS can be read of these runs of a study."""
+        _refuse_strange(study / "runs", runs)
+        for run in runs:
+            _refuse_strange(study / "runs" / run, OF_ITS_RUNS)
 
     def _folder(self, name: str, mark: str) -> Path:
         path = self.below(name)
@@ -121,6 +129,14 @@ def _without_links(path: Path) -> Path:
     except UnsafePathError as error:
         raise NotHereError(str(error)) from error
     return path
+
+
+def _refuse_strange(folder: Path, parts: Iterable[str]) -> None:
+    """Raise NotHereError if one of these is there, and is a link or no ordinary file."""
+    for part in parts:
+        path = folder / part
+        if not _is_plain(path) and os.path.lexists(path):
+            raise NotHereError(f"{path} is a link or no ordinary file, which the studio leaves be.")
 
 
 def _is(path: Path, kind: object) -> bool:

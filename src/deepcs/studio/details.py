@@ -11,7 +11,7 @@ import numpy as np
 from deepcs.curiosity.games import known_game
 from deepcs.film import pyramid
 from deepcs.runs.folder import SavedRun
-from deepcs.runs.load import read_curve
+from deepcs.runs.load import read_curve, summarise_games
 from deepcs.runs.logs import read_visits
 from deepcs.runs.milestones import first_steps, milestones_of
 from deepcs.runs.saved_config import to_json
@@ -73,9 +73,13 @@ def _thinned(column: np.ndarray) -> np.ndarray:
 
 
 class FirstGames:
-    """Reads a games.csv as it grows, and remembers the first game of each kind."""
+    """Reads a games.csv as it grows, and remembers the first game of each kind.
+
+    A log that is kept as games.csv.gz grows no more, and is read once.
+    """
 
     def __init__(self, run: Path, world: str) -> None:
+        self._run = run
         self._path = run / "games.csv"
         self._world = world
         self._start()
@@ -91,10 +95,25 @@ class FirstGames:
         try:
             with self._path.open("rb") as file:
                 self._go_on(file)
+        except FileNotFoundError:
+            self._look_compressed()
         except OSError:
             self._start()
         marks = [{"label": label, "step": step} for label, step in self._found.items()]
         return {"milestones": marks, "games": self._games, "best": finite(float(self._best))}
+
+    def _look_compressed(self) -> None:
+        try:
+            inode = self._path.with_name("games.csv.gz").stat().st_ino
+        except OSError:
+            self._start()
+            return
+        if inode == self._inode:
+            return
+        self._start()
+        summary = summarise_games(self._run, self._world)
+        self._inode, self._games, self._found = inode, summary.games, summary.milestones
+        self._best = summary.best
 
     def _go_on(self, file: Any) -> None:
         size = file.seek(0, 2)

@@ -51,6 +51,8 @@ class Door:
     host: str | None = None
     """the address that was asked for; None: this machine only"""
     token: str | None = None
+    names: tuple[str, ...] = ()
+    """this machine's own, in small letters, where it is reached from a network"""
 
     def knows(self, host: str) -> bool:
         """Whether a Host header is one of this server's names."""
@@ -61,8 +63,8 @@ class Door:
             return False
         if self.host is None:
             return name in LOOPBACK
-        own = {self.host.lower(), socket.gethostname().lower(), socket.getfqdn().lower()}
-        return name.lower() in {*LOOPBACK, *own} or _is_address(name.strip("[]"))
+        known = {*LOOPBACK, self.host.lower(), *self.names}
+        return name.lower() in known or _is_address(name.strip("[]"))
 
     def admits(self, cookie: str) -> bool:
         """Whether the cookies of a request hold the token, or none is needed."""
@@ -76,6 +78,11 @@ class Door:
 
     def is_token(self, given: str) -> bool:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+
+
+def machine_names() -> tuple[str, ...]:
+    """What this machine is called; a name server may take seconds to answer."""
+    return socket.gethostname().lower(), socket.getfqdn().lower()
 
 
 def _is_address(name: str) -> bool:

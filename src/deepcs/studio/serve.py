@@ -14,7 +14,7 @@ from pathlib import Path
 import uvicorn
 
 from deepcs.studio.app import Studio, make_app
-from deepcs.studio.guard import Door
+from deepcs.studio.guard import Door, machine_names
 from deepcs.studio.messages import LONGEST
 
 GRACE = 1  # seconds for pages to disconnect when the server ends
@@ -44,7 +44,7 @@ def prepare(studio: Studio, host: str | None = None, port: int = 0) -> Served:
     listening = _listen(host or "127.0.0.1", port)
     port = listening.getsockname()[1]
     token = None if host is None else secrets.token_urlsafe(24)
-    door = Door(port, host, token)
+    door = Door(port, host, token, () if host is None else machine_names())
     config = uvicorn.Config(
         make_app(studio, door),
         log_level="warning",

@@ -70,6 +70,32 @@ export function duration(seconds) {
     : `${(seconds / 86400).toFixed(1)} days`;
 }
 
+const FOCUSED = "a[href], button, input, select, summary";
+
+/** What the same element is called after it was made anew. */
+function keyOf(element) {
+  return element.dataset.key ?? element.getAttribute("href");
+}
+
+/** Replace what is in a place; an element of the same `data-key` or address stays focused. */
+export function renew(place, ...children) {
+  const at = document.activeElement;
+  const key = place.contains(at) ? keyOf(at) : null;
+  const scrolled = [...place.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
+  place.replaceChildren(...children);
+  place.querySelectorAll(".scroll").forEach((each, k) => {
+    each.scrollLeft = scrolled[k] ?? 0;
+  });
+  if (key === null) return;
+  const same = [...place.querySelectorAll(FOCUSED)].find((each) => keyOf(each) === key);
+  same?.focus({ preventScroll: true });
+}
+
+/** Whether the space bar works what is focused. */
+export function takesSpace({ target }) {
+  return target instanceof Element && target.matches("button, summary, input[type=checkbox]");
+}
+
 /** Whether keys go to a field instead of the page. */
 export function isTyping(event) {
   const at = event.target;

@@ -1,6 +1,6 @@
 // Where a training went: entries of each tile, room by room, at any time of it.
 
-import { el, plain, short } from "./dom.js";
+import { el, plain, renew, short } from "./dom.js";
 import { ask } from "./server.js";
 
 const CELL = 12; // canvas pixels to a tile
@@ -18,7 +18,7 @@ export function heatMap(name, named) {
       const visits = await ask("visits", name);
       if (!visits.rooms.length) return;
       view = heatView(visits, view?.state());
-      element.replaceChildren(title, ...view.parts);
+      renew(element, title, ...view.parts);
     } catch (error) {
       element.replaceChildren(title, el("p", { class: "problem", text: error.message }));
     }
@@ -38,9 +38,10 @@ function heatView(visits, before) {
     max: last,
     step: 1,
     "aria-label": "time of the training",
+    "data-key": "time",
   });
   slider.value = before && !before.atEnd ? steps.findIndex((step) => step >= before.step) : last;
-  const whole = el("input", { type: "checkbox" });
+  const whole = el("input", { type: "checkbox", "data-key": "all until then" });
   whole.checked = before?.whole ?? false;
   const [maps, canvases] = roomMaps(visits);
   const most = el("span");

@@ -96,14 +96,15 @@ class Game extends Theatre {
       {
         "aria-label": "who plays beside you",
         onchange: () => {
-          const wanted = new URLSearchParams({ world, beside: select.value });
+          const wanted = new URLSearchParams(this.query);
+          wanted.set("beside", select.value);
           location.hash = address("play", wanted);
         },
       },
       el("option", { value: "nobody", text: "nobody" }),
       ...found.map(({ text, label }) => el("option", { value: text, text: label })),
     );
-    select.value = beside ? playerText(beside) : "nobody";
+    select.value = beside ? playerText({ ...beside, step: undefined }) : "nobody";
     root.append(
       el(
         "div",
@@ -124,8 +125,8 @@ class Game extends Theatre {
       shortcuts:
         "arrows or w a s d: move · space: fire or act · p: pause · r: again · n: next game",
     });
-    this.held = new Set();
-    this.onUp = (event) => this.release(KEYS[event.key]);
+    this.held = new Map(); // what each key that is down means
+    this.onUp = (event) => this.release(event.code);
     this.onBlur = () => {
       this.held.clear();
       this.tell([]);
@@ -145,7 +146,22 @@ class Game extends Theatre {
     if (state.playing) {
       this.say();
       this.cards[0]?.invite();
-    } else if (state.over && this.cards.length > 1) this.say(this.verdict());
+    } else this.conclude();
+  }
+
+  async show(data) {
+    await super.show(data);
+    this.conclude();
+  }
+
+  namePlayers() {
+    this.query.set("beside", playerText(this.players[1]));
+  }
+
+  /** The server may say that a game is over before it sends the last picture, or after. */
+  conclude() {
+    const over = this.state.over && this.cards.every((card) => card.now?.over);
+    if (over && this.cards.length > 1) this.say(this.verdict());
   }
 
   verdict() {
@@ -154,40 +170,39 @@ class Game extends Theatre {
   }
 
   key(event) {
-    const key = KEYS[event.key];
+    // A letter is the same with Shift; its release is known by its place on the keyboard.
+    const key = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (
       !key ||
       isTyping(event) ||
       event.ctrlKey ||
       event.metaKey ||
       event.altKey ||
-      (event.target instanceof HTMLElement &&
-        event.target.matches("button, a") &&
-        ["Enter", " "].includes(event.key))
+      (["Enter", " "].includes(event.key) && event.target.matches?.("button, a"))
     ) {
       super.key(event);
       return;
     }
     event.preventDefault();
-    if (!event.repeat) this.press(key);
+    if (!event.repeat) this.press(event.code, key);
   }
 
   keyWork(key, event) {
     return key === "p" ? () => this.toggle() : key === " " ? null : super.keyWork(key, event);
   }
 
-  press(key) {
-    this.held.add(key);
-    this.tell([key]);
+  press(code, meaning) {
+    this.held.set(code, meaning);
+    this.tell([meaning]);
     if (!this.state.playing && !this.state.over) this.line.say({ do: "play" });
   }
 
-  release(key) {
-    if (this.held.delete(key)) this.tell([]);
+  release(code) {
+    if (this.held.delete(code)) this.tell([]);
   }
 
   tell(pressed) {
-    this.line.say({ do: "keys", held: [...this.held], pressed });
+    this.line.say({ do: "keys", held: [...new Set(this.held.values())], pressed });
   }
 
   /** Keys for fingers. */
@@ -200,11 +215,11 @@ class Game extends Theatre {
         text: sign,
         onpointerdown: (event) => {
           event.preventDefault();
-          this.press(name);
+          this.press(`pad ${name}`, name);
         },
-        onpointerup: () => this.release(name),
-        onpointerleave: () => this.release(name),
-        onpointercancel: () => this.release(name),
+        onpointerup: () => this.release(`pad ${name}`),
+        onpointerleave: () => this.release(`pad ${name}`),
+        onpointercancel: () => this.release(`pad ${name}`),
       });
     return el(
       "div",

@@ -1,7 +1,7 @@
 // A run, or several beside each other: curves, milestones, settings, where it has been.
 
 import { lineChart, colour } from "./chart.js";
-import { el, plain, short } from "./dom.js";
+import { el, plain, renew, short } from "./dom.js";
 import { heatMap } from "./heat.js";
 import { address } from "./place.js";
 import { progress, state } from "./runs.js";
@@ -54,7 +54,7 @@ export function runView(root, query) {
     const text = JSON.stringify(runs);
     if (text === before) return;
     before = text;
-    cards.replaceChildren(...runs.map((run, k) => summary(run, k, runs.length)));
+    renew(cards, ...runs.map((run, k) => summary(run, k, runs.length)));
     const whole = runs.filter((run) => run.curve);
     drawCharts(whole, runs, charts, more, made);
     drawSettings(whole, settings);
@@ -143,11 +143,12 @@ function drawSettings(runs, place) {
   const differ = (name) => new Set(runs.map((run) => run.settings[name])).size > 1;
   if (runs.length > 1) names.sort((a, b) => differ(b) - differ(a));
   const open = place.querySelector("details")?.open ?? runs.length > 1;
-  place.replaceChildren(
+  renew(
+    place,
     el(
       "details",
       { open },
-      el("summary", { text: "settings" }),
+      el("summary", { text: "settings", "data-key": "settings" }),
       el(
         "div",
         { class: "scroll" },

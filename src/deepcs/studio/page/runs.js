@@ -1,6 +1,6 @@
 // Runs: everything below the folder, live.
 
-import { duration, el, plain, short } from "./dom.js";
+import { duration, el, plain, renew, short } from "./dom.js";
 import { address, note } from "./place.js";
 import { ask, repeat } from "./server.js";
 
@@ -48,7 +48,6 @@ export function runsView(root, query) {
 }
 
 function draw(list, { runs, studies, folder }, chosen, choose) {
-  const focused = document.activeElement?.dataset?.run;
   const parts = [];
   if (studies.length) {
     parts.push(
@@ -99,8 +98,7 @@ function draw(list, { runs, studies, folder }, chosen, choose) {
       ),
     );
   }
-  list.replaceChildren(...parts);
-  if (focused) list.querySelector(`[data-run="${CSS.escape(focused)}"]`)?.focus();
+  renew(list, ...parts);
 }
 
 /** What a study's runs do, in words. */
@@ -133,7 +131,7 @@ function row(run, chosen, choose) {
   }
   const box = el("input", {
     type: "checkbox",
-    "data-run": run.name,
+    "data-key": `compare ${run.name}`,
     "aria-label": `compare ${run.name}`,
     onchange: () => choose(run.name, box.checked),
   });

@@ -1,6 +1,6 @@
 // A study: world × treatment, a cell for each seed, with progress and the time left.
 
-import { duration, el, plain, short } from "./dom.js";
+import { duration, el, plain, renew, short } from "./dom.js";
 import { address } from "./place.js";
 import { ask, repeat } from "./server.js";
 
@@ -35,7 +35,8 @@ function draw(place, study) {
     study.name === "." ? "" : `${study.name.split("/").map(encodeURIComponent).join("/")}/`;
   const worlds = unique(study.runs.map(({ world }) => world));
   const columns = unique(study.runs.map(column));
-  place.replaceChildren(
+  renew(
+    place,
     el(
       "div",
       { class: "heading" },

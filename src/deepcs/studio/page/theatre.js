@@ -1,6 +1,6 @@
 // A group of players in step, with the controls below; the views Watch and Play both are one.
 
-import { el, isTyping, short } from "./dom.js";
+import { el, isTyping, renew, short, takesSpace } from "./dom.js";
 import { note, playerText } from "./place.js";
 import { PlayerCard } from "./player.js";
 import { Line } from "./server.js";
@@ -31,10 +31,8 @@ export class Theatre {
     root.append(this.message, this.grid, this.controls);
     this.line = new Line({
       opened: () => this.enter(),
-      told: (what) => this.hear(what),
-      shown: (data) => {
-        this.showing = this.showing.then(() => this.show(data));
-      },
+      told: (what) => this.inTurn(() => this.hear(what)),
+      shown: (data) => this.inTurn(() => this.show(data)),
     });
     this.onVisible = () => this.line.say({ do: document.hidden ? "hide" : "show" });
     this.onKey = (event) => this.key(event);
@@ -121,6 +119,11 @@ export class Theatre {
     this.rate.dataset.frames = shown;
   }
 
+  /** Pictures are decoded meanwhile: what the server said after one is heard after it. */
+  inTurn(work) {
+    this.showing = this.showing.then(() => (this.left ? null : work()));
+  }
+
   enter() {
     const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
     if (kept?.who === this.who) this.line.say({ do: "attach", group: kept.group });
@@ -168,7 +171,7 @@ export class Theatre {
   meet(told) {
     this.say();
     this.cards = told.map((each, k) => new PlayerCard(this.titles[k], each, this.slider(k)));
-    this.grid.replaceChildren(...this.cards.map((card) => card.element));
+    renew(this.grid, ...this.cards.map((card) => card.element));
     if (this.fresh) {
       this.line.say({ do: "speed", times: this.speed });
       if (this.begins || this.goesOn) this.line.say({ do: "play" });
@@ -190,6 +193,7 @@ export class Theatre {
       max: steps.length - 1,
       step: 1,
       value: chosen,
+      "data-key": `checkpoint ${k}`,
       oninput: () => {
         shown.textContent = short(steps[field.value]);
       },
@@ -200,13 +204,16 @@ export class Theatre {
 
   changeStep(k, step) {
     this.players[k].step = step;
-    const query = new URLSearchParams(this.query);
-    query.delete("p");
-    for (const player of this.players) query.append("p", playerText(player));
-    this.query = query;
+    this.namePlayers();
     this.note();
-    this.goesOn = this.state.playing;
+    this.goesOn ||= this.state.playing;
     this.open();
+  }
+
+  /** Write who plays into the address. */
+  namePlayers() {
+    this.query.delete("p");
+    for (const player of this.players) this.query.append("p", playerText(player));
   }
 
   setState(state) {
@@ -257,7 +264,7 @@ export class Theatre {
   }
 
   keyWork(key, event) {
-    if (event.target instanceof HTMLButtonElement && key === " ") return null;
+    if (key === " " && takesSpace(event)) return null;
     return {
       " ": () => this.toggle(),
       ".": () => this.line.say({ do: "step" }),
@@ -294,6 +301,7 @@ export class Theatre {
   }
 
   leave() {
+    this.left = true;
     clearInterval(this.counted);
     document.removeEventListener("visibilitychange", this.onVisible);
     document.removeEventListener("keydown", this.onKey);
