@@ -11,9 +11,9 @@ import deepcs
 def main(game: str = "Venture", steps: int = 20_000, actors: int = 8, n_steps: int = 128) -> PPO:
     # Actors return R and I separately (mix=False); RND needs frames. A game without known
     # positions takes place="pixels": cells of frames that look alike.
-    envs = deepcs.make_vec(game, num_envs=actors, mix=False, frames=True)
-    novel = deepcs.NoveltyVectorWrapper(envs, "rnd", combine="product", weight="equal")
-    model = PPO("CnnPolicy", deepcs.to_sb3(novel), n_steps=n_steps, batch_size=64, verbose=1)
+    envs = deepcs.to_sb3(deepcs.make_vec(game, num_envs=actors, mix=False, frames=True))
+    envs = deepcs.VecNovelty(envs, "rnd", combine="product", weight="equal")
+    model = PPO("CnnPolicy", envs, n_steps=n_steps, batch_size=64, verbose=1)
     model.learn(steps)
     envs.close()
     return model

@@ -6,6 +6,7 @@ Importing it makes the mazes known to Gymnasium: gymnasium.make("deepcs/KeyHallw
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -18,12 +19,14 @@ from deepcs.curiosity.tiles import Bounds, Position
 from deepcs.curiosity.unbounded import UnboundedGrid
 
 if TYPE_CHECKING:
+    from deepcs.agents.vec_novelty import VecNovelty as VecNovelty
     from deepcs.agents.vector import NoveltyVectorWrapper
     from deepcs.envs.arrays import ArrayObservation
     from deepcs.envs.layout import ChannelsFirst
     from deepcs.envs.make import make_vec
     from deepcs.envs.pictures import Pixels
     from deepcs.envs.sb3 import to_sb3
+    from deepcs.envs.sb3_vec_env import VecCuriosity as VecCuriosity
     from deepcs.envs.vector import CuriosityVectorWrapper
     from deepcs.envs.wrapper import CuriosityWrapper
     from deepcs.runs.config import RunConfig
@@ -81,13 +84,29 @@ _LATER = {
     "to_sb3": "deepcs.envs.sb3",
     "train": "deepcs.runs.train",
 }
+# Subclasses of Stable-Baselines3's, an extra; not in __all__, which must do without it.
+_FOR_SB3 = {
+    "VecCuriosity": "deepcs.envs.sb3_vec_env",
+    "VecNovelty": "deepcs.agents.vec_novelty",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    if name not in _FOR_SB3:
         raise AttributeError(f"module 'deepcs' has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+    try:
+        return getattr(importlib.import_module(_FOR_SB3[name]), name)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("stable_baselines3"):
+            raise
+        raise ImportError(
+            f"deepcs.{name} needs Stable-Baselines3, which is not installed; pip install "
+            "'deepcs[examples]' brings it."
+        ) from error
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    with_sb3 = _FOR_SB3 if importlib.util.find_spec("stable_baselines3") else ()
+    return sorted({*globals(), *__all__, *with_sb3})

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 import deepcs
+from deepcs import VecCuriosity, VecNovelty
 from deepcs.agents.vector import NoveltyVectorWrapper
 
 RIGHT, IDLE = 1, 2
@@ -48,29 +52,93 @@ def test_what_was_saved_pays_on_alike(across: str) -> None:
         assert (one.step(each)[1] == other.step(each)[1]).all()
 
 
+class Line(gymnasium.Env[np.ndarray, int]):
+    """Every step is one to the right; two of them are a game."""
+
+    observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, **_: Any) -> Any:  # type: ignore[override]
+        self.x = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: int) -> Any:
+        self.x += 1
+        return np.full(1, self.x, np.float32), 0.0, self.x == 2, False, {}
+
+
+def cell(env: Any, seen: Any, info: Any) -> tuple[float, int]:
+    return seen[0], 0
+
+
+def curious_line() -> gymnasium.Env[Any, Any]:
+    return deepcs.CuriosityWrapper(Line(), locate=cell, grid=False, mix=False)
+
+
 def test_the_last_step_of_a_game_is_paid_by_where_it_led() -> None:
-    class Line(gymnasium.Env[np.ndarray, int]):
-        observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
-        action_space = gymnasium.spaces.Discrete(2)
-
-        def reset(self, **_: Any) -> Any:  # type: ignore[override]
-            self.x = 0
-            return np.zeros(1, np.float32), {}
-
-        def step(self, action: int) -> Any:
-            self.x += 1
-            return np.full(1, self.x, np.float32), 0.0, self.x == 2, False, {}
-
-    def make() -> gymnasium.Env[Any, Any]:
-        return deepcs.CuriosityWrapper(
-            Line(), locate=lambda env, seen, info: (seen[0], 0), grid=False, mix=False
-        )
-
     same_step = gymnasium.vector.AutoresetMode.SAME_STEP
-    envs = NoveltyVectorWrapper(gymnasium.vector.SyncVectorEnv([make], autoreset_mode=same_step))
+    envs = NoveltyVectorWrapper(
+        gymnasium.vector.SyncVectorEnv([curious_line], autoreset_mode=same_step)
+    )
     envs.reset(seed=0)
     paid = [float(envs.step(np.array([0]))[1][0]) for _ in range(4)]
     assert paid == pytest.approx([1, 1, 2**-0.5, 2**-0.5])
+
+
+@pytest.mark.parametrize("inside", ["each", "all"])
+def test_around_stable_baselines3s_own_vec_env_counts_are_shared_too(inside: str) -> None:
+    if inside == "each":
+        venv: Any = DummyVecEnv([curious_line] * 2)
+    else:
+        venv = VecCuriosity(DummyVecEnv([Line] * 2), locate=cell, grid=False, mix=False)
+    envs = VecNovelty(venv, "counts", combine="sum", weight="sum:0.5")
+    envs.reset()
+    steps = [envs.step(np.array([0, 0])) for _ in range(4)]
+    # Both actors enter 1, then 2, where their games end, then both once more: N is 2, 2, 4, 4.
+    # Each tile is a first touch of its game too, which adds 1.
+    across = [2**-0.5, 2**-0.5, 0.5, 0.5]
+    assert [infos[1]["across"] for *_, infos in steps] == pytest.approx(across)
+    assert [infos[1]["intrinsic"] for *_, infos in steps] == pytest.approx([1 + n for n in across])
+    for (_, rewards, _, _), n in zip(steps, across, strict=True):
+        assert rewards == pytest.approx(np.full(2, 0.5 * (1 + n)))
+    assert [bool(ended[0]) for _, _, ended, _ in steps] == [False, True, False, True]
+
+
+@pytest.mark.parametrize("across", ["counts", "pseudo-counts", "rnd"])
+@pytest.mark.parametrize("combine", ["across", "product", "sum"])
+def test_a_vec_env_is_paid_what_a_gymnasium_vector_environment_is(
+    across: Any, combine: str
+) -> None:
+    def pool() -> Any:
+        return deepcs.make_vec("KeyHallway", num_envs=2, workers=0, mix=False, frames=True)
+
+    gym = NoveltyVectorWrapper(pool(), across, combine=combine, weight="equal", seed=3)
+    sb3 = VecNovelty(deepcs.to_sb3(pool()), across, combine=combine, weight="equal", seed=3)
+    gym.reset(seed=0)
+    sb3.seed(0)
+    sb3.reset()
+    ends = 0
+    for actions in np.random.default_rng(0).integers(0, 4, (170, 2)):  # a game has 160 steps
+        _, rewards, terminated, truncated, infos = gym.step(actions)
+        _, paid, ended, told = sb3.step(actions)
+        assert (paid == rewards.astype(np.float32)).all()
+        assert [info["across"] for info in told] == infos["across"].tolist()
+        assert [info["intrinsic"] for info in told] == infos["intrinsic"].tolist()
+        assert (ended == (terminated | truncated)).all()
+        ends += int(ended.sum())
+    assert ends == 2
+    saved = gym.state()
+    assert saved.keys() == sb3.state().keys()
+    assert all((saved[name] == array).all() for name, array in sb3.state().items())
+
+
+def test_a_vec_env_goes_on_from_what_was_saved() -> None:
+    one, other = (VecNovelty(DummyVecEnv([curious_line])) for _ in range(2))
+    for envs in (one, other):
+        envs.reset()
+    one.step(np.array([0]))
+    other.load(one.state())
+    assert other.step(np.array([0]))[1] == pytest.approx([2**-0.5])
 
 
 def test_what_cannot_be_paid_is_refused() -> None:
@@ -81,3 +149,60 @@ def test_what_cannot_be_paid_is_refused() -> None:
     wrapped.reset(seed=0)
     with pytest.raises(ValueError, match="Got infos without 'frame', which rnd needs"):
         wrapped.step(np.array([0, 1]))
+    plain = VecNovelty(DummyVecEnv([Line]), "counts")
+    plain.reset()
+    with pytest.raises(ValueError, match="Got infos without 'cell', which counts needs"):
+        plain.step(np.array([0]))
+
+
+def test_each_wrapper_names_the_other_for_the_other_kind_of_vector_environment() -> None:
+    venv: Any = DummyVecEnv([curious_line])
+    with pytest.raises(ValueError, match=r"^Got DummyVecEnv; .* in deepcs\.VecNovelty\.$"):
+        NoveltyVectorWrapper(venv)
+    envs: Any = gymnasium.vector.SyncVectorEnv([curious_line])
+    with pytest.raises(ValueError, match=r"^Got SyncVectorEnv; .*deepcs\.to_sb3\(\.\.\.\) makes"):
+        VecNovelty(envs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"place": "hash"}, "Got place 'hash', which has no effect on what all actors share"),
+        ({"lifetime": "life"}, "Got lifetime 'life', which has no effect on what all"),
+        ({"lifetime": "fading", "half_life": 9}, "Got lifetime 'fading', which has no effect"),
+        ({"half_life": 9.0}, "Got half_life 9.0, which has no effect .* deepcs.CuriosityWrapper"),
+        ({"width": 8}, "Got width 8, which has no effect"),
+        ({"graded": True}, "Got setting 'graded'; choose from combine, life_weight"),
+        ({"rnd_gamma": 0.9}, "Got novelty.rnd_gamma 0.9, which has no effect without"),
+    ],
+)
+def test_a_setting_without_effect_is_refused(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{sentence}.*\.$"):
+        hallway("counts", **settings)
+    with pytest.raises(ValueError, match=rf"^{sentence}.*\.$"):
+        VecNovelty(DummyVecEnv([curious_line]), "counts", **settings)
+
+
+def test_without_stable_baselines3_its_wrappers_say_what_to_install_and_the_rest_works() -> None:
+    code = (
+        "import sys; sys.modules['stable_baselines3'] = None\n"
+        "import deepcs\n"
+        "from deepcs import *\n"
+        "print([name for name in dir(deepcs) if name.startswith('Vec')])\n"
+        "for name in ('VecCuriosity', 'VecNovelty'):\n"
+        "    try: getattr(deepcs, name)\n"
+        "    except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "[]",
+        *(
+            f"deepcs.{name} needs Stable-Baselines3, which is not installed; pip install "
+            "'deepcs[examples]' brings it."
+            for name in ("VecCuriosity", "VecNovelty")
+        ),
+    ]
+
+
+def test_the_wrappers_for_stable_baselines3_are_among_the_packages_names() -> None:
+    assert {"VecCuriosity", "VecNovelty"} <= set(dir(deepcs))

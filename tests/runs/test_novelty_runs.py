@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from deepcs.agents.ppo import PPOSettings
 from deepcs.cli.main import main
 from deepcs.curiosity.novelty import Novelty
 from deepcs.runs.config import RunConfig
+from deepcs.runs.effects import check_effects
 from deepcs.runs.evaluate import evaluate
+from deepcs.runs.folder import RunFolder, Segment
 from deepcs.runs.load import load_run
 from deepcs.runs.saved_config import from_json, to_json
 from deepcs.runs.train import train
@@ -135,6 +138,68 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(
     code, said = train_settings(capsys, *words)
     assert code == 2
     assert sentence in said.replace("\n", " ")
+
+
+FREEWAY, HALL = ["Freeway", "--treatment"], ["KeyHallway", "--treatment"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([*HALL, "plain", "--novelty.place", "pixels"], "Got novelty.place 'pixels' for treatment"),
+        ([*HALL, "plain", "--novelty.place", "hash"], "neither pays nor shows novelty, so that"),
+        ([*HALL, "plain", "--novelty.lifetime", "life"], "only the logged intrinsic reward would"),
+        ([*HALL, "plain", "--novelty.lifetime", "fading"], "Got novelty.lifetime 'fading' for tr"),
+        ([*HALL, "plain", "--graded"], "Got graded for treatment plain, which pays nothing intr"),
+        ([*HALL, "no-intrinsic", "--graded"], "Got graded for treatment no-intrinsic, which pays"),
+        ([*FREEWAY, "plain", "--grid", "stacked"], "Got grid 'stacked' for treatment plain, which"),
+        ([*FREEWAY, "rnd", "--grid", "stacked"], "for treatment rnd, which shows no grid; leave"),
+        ([*FREEWAY, "deepcs-pixels", "--grid", "stacked"], "'pixels', whose plane already shows"),
+        ([*FREEWAY, "deepcs-hash", "--grid", "stacked"], "'hash', whose plane already shows"),
+        ([*FREEWAY, "deepcs-pixels", "--tile", "8"], "Got tile 8 with novelty.place 'pixels', wh"),
+        ([*FREEWAY, "deepcs-hash", "--tile", "8"], "so that only the logged number of tiles would"),
+        (["Frostbite", "--treatment", "plain", "--tile", "8"], "Got tile 8 for Frostbite, in wh"),
+        ([*HALL, "counts", "--novelty.across", "none"], "without counts is no-grid under another"),
+        ([*HALL, "hybrid", "--novelty.across", "none"], "choose treatment deepcs."),
+    ],
+)
+def test_a_setting_without_effect_is_refused_before_anything_is_written(
+    words: list[str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, said = train_settings(capsys, *words, "--steps", "80")
+    assert code == 2
+    assert sentence in said.replace("\n", " ")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"treatment": "plain", "tile": 8},  # counts tiles as the runs that it is compared with
+        {"treatment": "no-grid", "graded": True},
+        {"treatment": "no-intrinsic", "grid": "stacked"},
+        {"treatment": "no-intrinsic", "novelty": Novelty(place="pixels", lifetime="never")},
+        {"treatment": "counts", "novelty": Novelty(place="pixels")},
+        {"treatment": "deepcs-pixels", "tile": 20},  # Freeway's own
+    ],
+)
+def test_a_setting_with_an_effect_is_not_refused(settings: dict[str, Any]) -> None:
+    check_effects(RunConfig("Freeway", **settings).resolved())
+
+
+def test_a_run_saved_before_such_settings_were_refused_is_still_read(tmp_path: Path) -> None:
+    config = replace(HALLWAY, treatment="plain", graded=True).resolved()
+    with pytest.raises(ValueError, match="Got graded for treatment plain"):
+        config.fitted()
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    folder.write_config(config, [Segment(0, config.steps)])
+    assert load_run(tmp_path / "run").config == config
 
 
 def test_rnd_without_pixels_is_refused(tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ def test_a_wrong_line_is_one_sentence(change: tuple[str, str], words: str) -> No
         ('settings = { device = "tpu" }', "Got device 'tpu'; choose auto, cpu or cuda"),
         ("settings = { seed = 3 }", "got seed in settings; use seeds = ... instead"),
         ("settings = 3", "got settings = 3; give a table"),
+        ('settings = { novelty.place = "pixels", tile = 8 }', "Got tile 8 with novelty.place"),
         ("sweep = { seed = [1, 2] }", "got seed in sweep; use seeds = ... instead"),
         ('sweep = { world = ["CrossMaze"] }', "got world in sweep; use worlds = ... instead"),
         ("sweep = { weight = [] }", r"got sweep weight = \[\]; give a list of values"),

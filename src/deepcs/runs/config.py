@@ -28,6 +28,7 @@ from deepcs.runs.choices import (
 )
 from deepcs.runs.config_checks import check_values
 from deepcs.runs.counts import Count, World
+from deepcs.runs.effects import check_effects
 from deepcs.runs.novel import (
     DEFAULT,
     batch_novelty,
@@ -151,7 +152,10 @@ class RunConfig:
         )
 
     def fitted(self) -> RunConfig:
-        """With the weight and network that fit the world; refuses what cannot be trained there."""
+        """With the weight and network that fit the world; refuses what cannot be trained there, or
+        has no effect.
+        """
+        check_effects(self)
         if not self.is_atari:
             asked = {"protocol": self.protocol, "max_frames": self.max_frames, "grid": self.grid}
             check_not_ataris(self.world, asked)

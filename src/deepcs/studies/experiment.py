@@ -14,6 +14,7 @@ from typing import Any
 
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
+from deepcs.runs.effects import check_effects
 from deepcs.studies.settings import OWN_KEYS, all_settings, fits, with_settings
 from deepcs.system.limits import NAME, STUDY_RUNS, shown
 
@@ -99,6 +100,7 @@ def _base(where: str, table: dict[str, Any]) -> RunConfig:
 def _run(where: str, config: RunConfig, variant: str) -> StudyRun:
     try:
         resolved = dataclasses.replace(config, device="cpu").resolved()
+        check_effects(resolved)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from error
     device = config.device

@@ -1,0 +1,110 @@
+"""Novelty across training for other libraries' vector environments, of whichever kind: what is new
+to all actors together, paid by the same code as in `deepcs train`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from deepcs.agents.bonus import Arrays, Batch, Visited, combine, find_bonus, run_alone
+from deepcs.curiosity.novelty import ACROSS, DEFAULTS, Across, Novelty
+from deepcs.curiosity.reward import Weight, check_weight, mix_rewards
+
+SETTINGS = ("combine", *DEFAULTS["combined"], *DEFAULTS["pseudo-counts"], *DEFAULTS["rnd"])
+"""Those of Novelty that are for all actors together; the others are each actor's own."""
+
+
+class Paid(NamedTuple):
+    """What one step of each actor is worth, float64 (actors,)."""
+
+    reward: np.ndarray
+    """R and I, mixed"""
+    intrinsic: np.ndarray
+    """I"""
+    across: np.ndarray
+    """its part across training"""
+
+
+class SharedNovelty:
+    """Shared counts, pseudo-counts or RND of a number of actors that are stepped together."""
+
+    def __init__(
+        self, actors: int, across: Across, weight: Weight, seed: int, settings: dict[str, Any]
+    ) -> None:
+        """`settings`: of Novelty, those in SETTINGS."""
+        if across not in ACROSS or across == "none":
+            allowed = ", ".join(name for name in ACROSS if name != "none")
+            raise ValueError(f"Got across {across!r}; choose one of {allowed}.")
+        _check_settings(settings)
+        choices = Novelty("position", "game", across, "across")
+        self.novelty = Novelty(**settings).of_treatment(choices, sees=True)
+        self.weight = check_weight(weight)
+        self.needed = "cell" if across == "counts" else "frame"
+        """what each actor's info must have"""
+        self._actors, self._kind, self._seed = actors, find_bonus(across), seed
+        self._bonus: Any = None
+
+    def refuse_infos(self) -> ValueError:
+        """The sentence for infos without what is needed."""
+        return ValueError(
+            f"Got infos without {self.needed!r}, which {self.novelty.across} needs; wrap each "
+            "environment in deepcs.CuriosityWrapper(env, frames=True), or make them by "
+            "deepcs.make_vec(..., frames=True)."
+        )
+
+    def pay(self, seen: np.ndarray, own: np.ndarray, game: np.ndarray) -> Paid:
+        """Count a step of each actor, and learn from it.
+
+        seen: the cells, int64 (actors,), or frames, uint8 (actors, height, width). own: what each
+        actor's own curiosity pays. game: R.
+        """
+        if self.needed == "cell":
+            visited = Visited(seen[None], None)
+        else:
+            visited = Visited(np.zeros((1, self._actors), np.int64), seen[None])
+        across = run_alone(self._bonus_for(seen).pay(visited))[0]
+        paid = combine(self.novelty, own.astype(np.float64), across)
+        return Paid(mix_rewards(game.astype(np.float64), paid, self.weight), paid, across)
+
+    def _bonus_for(self, seen: np.ndarray) -> Any:
+        """Made when first needed: before that, the size of frames is unknown."""
+        if self._bonus is None:
+            frame = tuple(seen.shape[1:]) or None
+            sizes = self._kind.vectors(self.novelty, frame, 1)
+            vectors = {name: torch.zeros(vector.size) for name, vector in sizes.items()}
+            batch = Batch(0, 1, range(self._actors), self._actors, self._seed, frame, vectors)
+            self._bonus = self._kind(self.novelty, batch)
+            self._bonus.initialise()
+        return self._bonus
+
+    def state(self) -> Arrays:
+        """All that was learned, by name."""
+        if self._bonus is None:
+            return {}
+        vectors = {n: v.numpy().copy() for n, v in self._bonus.batch.vectors.items()}
+        return {**{f"vector {name}": v for name, v in vectors.items()}, **self._bonus.state()}
+
+    def load(self, state: Arrays, frame: tuple[int, int] | None) -> None:
+        """Restore a saved state; `frame`: height and width of frames, where they are needed."""
+        bonus = self._bonus_for(np.zeros((1, *(frame or ())), np.uint8))
+        for name, vector in bonus.batch.vectors.items():
+            vector.copy_(torch.from_numpy(state[f"vector {name}"]))
+        bonus.load({n: array for n, array in state.items() if not n.startswith("vector ")})
+
+
+def _check_settings(settings: dict[str, Any]) -> None:
+    """Refuse settings that would have no effect."""
+    actors_own = {each.name for each in dataclasses.fields(Novelty)} - {*SETTINGS}
+    for name, value in settings.items():
+        if name in actors_own:
+            raise ValueError(
+                f"Got {name} {value!r}, which has no effect on what all actors share (it takes "
+                f"{', '.join(SETTINGS)}); choose each actor's own place, lifetime and half_life in "
+                "deepcs.CuriosityWrapper or deepcs.make_vec."
+            )
+        if name not in SETTINGS:
+            raise ValueError(f"Got setting {name!r}; choose from {', '.join(SETTINGS)}.")
