@@ -190,3 +190,56 @@ class Told(A2C):
         paid = share * np.clip(rollout.game_rewards, -1, 1) + (1 - share) * rollout.intrinsic
         difference = yield float(np.abs(paid - rollout.rewards.numpy()).max())
         return {"progress": share, "difference": difference}
+
+
+class NoUpdate(Agent):
+    name = "no_update"
+    Settings = ReinforceSettings
+    columns = ("return",)
+
+
+class NoGenerator(Reinforce):
+    def update(self, rollout: Rollout, moment: Moment) -> Any:
+        return {"return": 0.0}
+
+
+class OneArgument(Reinforce):
+    def update(self, rollout: Rollout) -> Exchange:  # type: ignore[override]
+        yield
+        return {"return": 0.0}
+
+
+class OtherVectors(Reinforce):
+    @classmethod
+    def vectors(cls, settings: Any) -> dict[str, Vector]:  # type: ignore[override]
+        return {}
+
+
+class OneWord(Reinforce):
+    columns = "return"  # type: ignore[assignment]
+
+
+class OtherColumns(Reinforce):
+    def update(self, rollout: Rollout, moment: Moment) -> Exchange:
+        yield
+        return {"loss": 1.0}
+
+
+class NoColumns(Reinforce):
+    def update(self, rollout: Rollout, moment: Moment) -> Any:
+        yield
+
+
+class Delegates(Reinforce):
+    """Its update is no generator, but returns one."""
+
+    def update(self, rollout: Rollout, moment: Moment) -> Exchange:
+        return super().update(rollout, moment)
+
+
+def no_space() -> nn.Module:
+    return nn.Identity()
+
+
+def one_space(observation_space: Any) -> nn.Module:
+    return nn.Identity()

@@ -24,6 +24,7 @@ from deepcs.cli.main import main
 from deepcs.envs.make import spaces_of
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import evaluate
+from deepcs.runs.folder import RunFolder
 from deepcs.runs.load import load_run
 from deepcs.runs.train import train
 from deepcs.runs.trained import load_agent
@@ -159,9 +160,22 @@ def test_a_module_with_the_fast_networks_layers_learns_the_same() -> None:
         ({"agent": "own_parts:Perceptron"}, "give a class derived from Agent"),
         ({"agent": "own_parts:Unfinished"}, "lacks Settings, columns"),
         ({"agent": "own_parts:Taken"}, "is called 'a2c', which is taken"),
+        ({"agent": "own_parts:NoUpdate"}, "lacks update; write update(self, rollout, moment)"),
+        ({"agent": "own_parts:OneArgument"}, "arguments are (self, rollout, moment)"),
+        (
+            {"agent": "own_parts:OtherVectors"},
+            "write a classmethod whose arguments are (settings, network, shards)",
+        ),
+        ({"agent": "own_parts:OneWord"}, "has columns 'return'; give a tuple of names"),
         ({"agent": "own_parts:Reinforce", "learner": 3}, "give a ReinforceSettings"),
         ({"network": "quick"}, "Got network 'quick'; choose fast, narrow, joint"),
         ({"network": "own_parts:not_a_module"}, "returned str; return a torch.nn.Module"),
+        ({"network": "own_parts:no_space"}, "cannot be called with the two spaces (too many"),
+        (
+            {"network": "own_parts:one_space"},
+            "give a function of (observation_space, action_space)",
+        ),
+        ({"network": "os:abort"}, "Got network 'os:abort', which cannot be called"),
         ({"network": "own_parts:Noisy"}, "has a Dropout"),
         ({"network": "own_parts:Perceptron", "agent": "acktr"}, "which needs the layers"),
         (
@@ -185,6 +199,42 @@ def test_parts_that_cannot_be_used_are_refused_in_one_sentence(
     assert sentence in str(refusal.value)
     assert "\n" not in str(refusal.value)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("agent", "sentence"),
+    [
+        ("NoGenerator", "NoGenerator returned dict; write a generator"),
+        ("OtherColumns", "returned loss, but its columns are return, gradient_norm"),
+        ("NoColumns", "ended with NoneType; return a dict"),
+    ],
+)
+def test_an_update_of_the_wrong_shape_is_refused_where_it_first_ends(
+    agent: str, sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=r"^The update of .*\.$") as refusal:
+        train(replace(HALLWAY, agent=f"own_parts:{agent}"), tmp_path / "run", workers=1)
+    assert sentence in str(refusal.value)
+    assert not RunFolder(tmp_path / "run").holds_run
+
+
+def test_a_learner_of_the_wrong_shape_is_no_bug_of_deepcs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", "KeyHallway", "--steps", "80", "--out", str(tmp_path / "run"), "--agent"]
+    for agent in ("NoUpdate", "NoGenerator", "OtherVectors", "OtherColumns"):
+        with pytest.raises(SystemExit) as refused:
+            main([*command, f"own_parts:{agent}"])
+        assert refused.value.code == 2
+        assert f"own_parts:{agent}" in capsys.readouterr().err
+
+
+def test_an_update_may_return_the_generator_of_another() -> None:
+    config = replace(HALLWAY, agent="own_parts:Delegates").resolved().fitted()
+    replicas = Replicas(config.training(), workers=1)
+    columns = replicas.update(Moment(0, 1e-3, logged=False)).columns
+    replicas.close()
+    assert tuple(columns) == config.training().agent_type.columns
 
 
 def test_logits_of_the_wrong_shape_are_named() -> None:

@@ -83,6 +83,7 @@ def test_a_run_records_its_preset_and_goes_on_with_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (("Venture", "--preset", "zzz"), "Got preset 'zzz'; choose one of fast, maze"),
         (("Venture", "--preset", "fats"), "Got preset 'fats'; the nearest is fast: choose one of"),
         (("Venture", "--preset", "fast", "--agent", "a2c"), "which is one of ppo; leave one of"),
         (("KeyHallway", "--preset", "fast"), "which is for games; for mazes choose maze."),

@@ -106,8 +106,9 @@ def test_worlds_are_found_in_any_clear_spelling_and_own_ones_get_safe_names() ->
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("seeds =", "seed ="), "got key 'seed'; the nearest is seeds. Allowed are worlds,"),
+        (("seeds =", "seed ="), "got key 'seed'; the nearest is seeds: choose from worlds,"),
         (("steps =", "step ="), "got key 'step'; the nearest is steps"),
+        (("seeds =", "zzz ="), "got key 'zzz'; choose from worlds,"),
         (('steps = "10k"', ""), "lacks steps; add steps = ..."),
         (('worlds = ["KeyHallway"]', ""), "lacks worlds; add worlds"),
         (('["KeyHallway"]', "[]"), r"got worlds = \[\]; give a list"),
@@ -141,7 +142,7 @@ def test_a_wrong_line_is_one_sentence(change: tuple[str, str], words: str) -> No
         ('agents = ["dqn"]', "Got agent 'dqn'; choose one of a2c, acktr, ppo"),
         ("settings = { tiles = 8 }", "got setting 'tiles'; the nearest is tile"),
         ("settings = { a2c.gama = 0.9 }", "got setting 'a2c.gama'; the nearest is a2c.gamma"),
-        ("settings = { a2c = 3 }", "got setting 'a2c'; the nearest is a2c"),
+        ("settings = { a2c = 3 }", "got setting 'a2c'; choose from protocol,"),
         ('settings = { tile = "big" }', "got tile = 'big'; give a whole number"),
         ("settings = { graded = 1 }", "got graded = 1; give true or false"),
         ('settings = { a2c.schedule = "cosine" }', "give 'linear' or 'constant'"),
@@ -182,6 +183,8 @@ def test_runs_that_could_not_be_told_apart_are_refused() -> None:
 
 
 def test_a_study_that_is_nowhere_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="Got study 'zzz'; choose one of claims, demo"):
+        load_study("zzz")
     with pytest.raises(StudyError, match="Got study 'dmeo'; the nearest is demo"):
         load_study("dmeo")
     with pytest.raises(StudyError, match=r"mine\.toml cannot be read .*; give the path of a"):

@@ -168,7 +168,15 @@ def make_checked(name: str, make: Maker, spaces: Spaces, values: int = 1) -> nn.
     """Make the module; refuses what could not be shared, saved and repeated."""
     if not callable(make):
         raise ValueError(f"Got network {name!r}, which is {make!r}; give module:function.")
-    told = {"values": values} if "values" in inspect.signature(make).parameters else {}
+    try:
+        signature = inspect.signature(make)
+        told = {"values": values} if "values" in signature.parameters else {}
+        signature.bind(spaces.observation, spaces.action, **told)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Got network {name!r}, which cannot be called with the two spaces ({error}); give a "
+            "function of (observation_space, action_space) that returns a torch.nn.Module."
+        ) from error
     module = make(spaces.observation, spaces.action, **told)
     if not isinstance(module, nn.Module):
         raise ValueError(

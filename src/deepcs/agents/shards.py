@@ -140,6 +140,7 @@ class LiveShard:
         self.agent = agent(training.settings, shard)
         self.actors = Actors(pool, numbers.start, n_steps, training.rules, training.device)
         self.numbers = numbers
+        self._agent_name = training.agent
         self.novelty: BatchNovelty | None = None
         if training.novelty is not None:
             batch = Batch(
@@ -168,8 +169,30 @@ class LiveShard:
             rollout = self.actors.repaid(rollout, intrinsic)
             if code is not None:
                 self.actors.pool.take_code(code)
-        columns = yield from self.agent.update(rollout, moment)
+        update = self.agent.update(rollout, moment)
+        if not isinstance(update, Generator):
+            raise ValueError(
+                f"The update of {self._agent_name} returned {type(update).__name__}; write a "
+                "generator: what it yields is added up over all shards, and a bare yield waits."
+            )
+        columns = yield from update
+        self._check_columns(columns)
         return rollout.games, columns
+
+    def _check_columns(self, columns: Any) -> None:
+        """Refuse what curve.csv has no column for; columns may be left out of an update."""
+        declared = self.agent.columns
+        if not isinstance(columns, dict):
+            raise ValueError(
+                f"The update of {self._agent_name} ended with {type(columns).__name__}; return a "
+                f"dict with numbers for its columns, {', '.join(declared)}."
+            )
+        unknown = [str(name) for name in columns if name not in declared]
+        if unknown:
+            raise ValueError(
+                f"The update of {self._agent_name} returned {', '.join(unknown)}, but its columns "
+                f"are {', '.join(declared) or 'none'}; make columns and what it returns the same."
+            )
 
     def go_on(self, total: Any) -> Part:
         """Continue the update, given the sum of all shards' parts."""

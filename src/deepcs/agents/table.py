@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -15,6 +16,10 @@ AGENTS = {
     "ppo": "deepcs.agents.ppo:PPO",
 }
 NEEDED = ("n_steps", "learning_rate", "schedule")  # of every agent's settings
+CALLED = (  # methods of every agent, by what has an agent
+    *("check_division", "kept_samples", "vectors", "__init__"),
+    *("act", "update", "remembered", "recall"),
+)
 
 
 def find_agent(name: str) -> type[Agent]:
@@ -43,7 +48,36 @@ def find_agent(name: str) -> type[Agent]:
         )
     if own.name in AGENTS:
         raise ValueError(f"The agent {name!r} is called {own.name!r}, which is taken; rename it.")
+    if not isinstance(own.columns, (tuple, list)):
+        raise ValueError(
+            f"The agent {name!r} has columns {own.columns!r}; give a tuple of names, such as "
+            '("loss",).'
+        )
+    _check_methods(name, own)
     return own
+
+
+def _check_methods(name: str, own: type[Agent]) -> None:
+    """Raise ValueError for a method that is not there, or cannot be called as Agent's can."""
+    if own.update is Agent.update:
+        raise ValueError(
+            f"The agent {name!r} lacks update; write update(self, rollout, moment), as "
+            "deepcs.agents.agent shows."
+        )
+    for method in CALLED:
+        of_agent = getattr(Agent, method)
+        parameters = inspect.signature(of_agent).parameters.values()
+        named = {p.name: None for p in parameters if p.kind is p.KEYWORD_ONLY}
+        try:
+            found = inspect.signature(getattr(own, method))
+            found.bind(*[None] * (len(parameters) - len(named)), **named)
+        except (TypeError, ValueError) as error:
+            plain = inspect.Signature([p.replace(annotation=p.empty) for p in parameters])
+            kind = "a classmethod" if inspect.ismethod(of_agent) else "a method"
+            raise ValueError(
+                f"The agent {name!r} has a {method} that cannot be called ({error}); write "
+                f"{kind} whose arguments are {plain}."
+            ) from error
 
 
 def make_settings(agent: str, numbers: dict[str, Any]) -> Any:

@@ -14,9 +14,16 @@ from typing import TypeVar
 
 import tyro
 
+from deepcs.system.limits import STEPS
+
 Command = TypeVar("Command")
 WIDE = "100000"  # columns, so that tyro breaks no line
 HELP = ("-h", "--help")
+KINDS = {  # tyro's words for them, and ours
+    "INT": "a whole number",
+    "FLOAT": "a number",
+    "N": f"a whole number up to {STEPS:,}, such as 500k",
+}
 PLAINER = (  # messages of tyro and Python, and ours
     (r"invalid literal for int\(\) with base 10: (.*)", r"got \1; give a whole number"),
     (r"could not convert string to float: (.*)", r"got \1; give a number"),
@@ -25,6 +32,7 @@ PLAINER = (  # messages of tyro and Python, and ours
         r"no type matching (.*) could be instantiated from \[(.*)\]\.?\s*Got errors.*",
         r"got \2; give \1",
     ),
+    (r"give \{None\}\|(INT|FLOAT|N)\b", lambda found: f"give {KINDS[found[1]]}, or None"),
     (r"^Error parsing (\S+): (.)", lambda found: f"{found[1]}: {found[2].lower()}"),
     (r"^Unrecognized options: (.*)", r"Got \1, which is not understood"),
     (r"^Missing from deepcs [\w -]+: (\S+).*", r"Got no \1"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from deepcs.system.spelling import the_nearest
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,6 @@ def preset(name: str) -> Preset:
     if not isinstance(name, str):
         raise ValueError(f"Got preset {name!r}; choose one of {', '.join(PRESETS)}.")
     if name not in PRESETS:
-        nearest = difflib.get_close_matches(name, PRESETS, 1, 0.0)[0]
-        raise ValueError(
-            f"Got preset {name!r}; the nearest is {nearest}: choose one of {', '.join(PRESETS)}."
-        )
+        nearest = the_nearest(name, {each: each for each in PRESETS})
+        raise ValueError(f"Got preset {name!r}; {nearest}choose one of {', '.join(PRESETS)}.")
     return PRESETS[name]

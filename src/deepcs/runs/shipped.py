@@ -12,7 +12,6 @@ trained_agents/<name>/
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from dataclasses import dataclass, fields
@@ -22,6 +21,7 @@ import numpy as np
 from safetensors.numpy import load as load_arrays
 
 from deepcs.runs.errors import RunError
+from deepcs.system.spelling import the_nearest
 
 PREFIX = "agents:"
 BOX = Path(__file__).parents[1] / "trained_agents"
@@ -79,9 +79,11 @@ def find_shipped(name: str) -> ShippedAgent:
     by_name = {agent.name.lower(): agent for agent in shipped_agents()}
     if wanted in by_name:
         return by_name[wanted]
-    nearest = difflib.get_close_matches(wanted, by_name, 1, 0.0)
-    hint = f"the nearest is {PREFIX}{by_name[nearest[0]].name}: " if nearest else ""
-    raise RunError(f"Got {name!r}, which is no agent of the package; {hint}see deepcs agents.")
+    nearest = the_nearest(wanted, {low: f"{PREFIX}{each.name}" for low, each in by_name.items()})
+    what = "no agent of the package"
+    if not name.startswith(PREFIX):
+        what = "neither an agent of the package nor the folder of a run"
+    raise RunError(f"Got {name!r}, which is {what}; {nearest}see deepcs agents.")
 
 
 def read_weights(folder: Path) -> dict[str, np.ndarray]:

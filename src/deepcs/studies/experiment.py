@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import itertools
 import math
 import re
@@ -17,6 +16,7 @@ from deepcs.runs.counts import parse_count
 from deepcs.runs.effects import check_effects
 from deepcs.studies.settings import OWN_KEYS, all_settings, fits, with_settings
 from deepcs.system.limits import NAME, STUDY_RUNS, shown
+from deepcs.system.spelling import the_nearest
 
 REQUIRED = ("worlds", "treatments", "seeds", "steps")
 KEYS = (*OWN_KEYS.values(), "settings", "sweep")
@@ -43,10 +43,9 @@ def refuse_unknown(where: str, what: str, given: Iterable[str], allowed: Iterabl
     allowed = list(allowed)
     for name in given:
         if name not in allowed:
-            nearest = difflib.get_close_matches(name, allowed, 1, 0.0)[0]
+            nearest = the_nearest(name, {each: each for each in allowed})
             raise StudyError(
-                f"{where}: got {what} {name!r}; the nearest is {nearest}. "
-                f"Allowed are {', '.join(allowed)}."
+                f"{where}: got {what} {name!r}; {nearest}choose from {', '.join(allowed)}."
             )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from deepcs.runs.config import RunConfig
 from deepcs.studies.experiment import StudyError, StudyRun, read_experiment, refuse_unknown
 from deepcs.system.limits import STUDY_RUNS
+from deepcs.system.spelling import the_nearest
 
 KEYS = ("about", "experiments")
 
@@ -40,10 +40,10 @@ def study_name(name_or_path: str | Path) -> str:
         return path.stem
     name = str(name_or_path)
     if name not in shipped():
-        nearest = difflib.get_close_matches(name, shipped(), 1, 0.0)[0]
+        nearest = the_nearest(name, {each: each for each in shipped()})
         raise StudyError(
-            f"Got study {name!r}; the nearest is {nearest}: choose one of {', '.join(shipped())}, "
-            "or give the path of a .toml file."
+            f"Got study {name!r}; {nearest}choose one of {', '.join(shipped())}, or give the path "
+            "of a .toml file."
         )
     return name
 
