@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 from typing import Any
 
@@ -259,19 +258,3 @@ def test_a_restored_bonus_pays_on_as_the_one_that_was_saved(name: str) -> None:
     other.load({n: array.copy() for n, array in one.state().items()})
     after = pictures(6, 4, 2)
     assert (paid([one], cells, after) == paid([other], cells, after)).all()
-
-
-def test_one_over_root_n_is_what_a_scripted_walk_earns_under_every_combination() -> None:
-    """Tiles 1 2 1 3 of one actor in its second game; the first was 1 2."""
-    novelty = {"counts": chosen("counts"), "hybrid": chosen("hybrid")}
-    life = np.array([[1.0], [0.0], [1.0]])  # 2 and 3 are first touches, 1 is where it started
-    for name, expected in (
-        ("counts", [2**-0.5, 2**-0.5, 1.0]),
-        ("hybrid", [2**-0.5, 0.0, 1.0]),
-    ):
-        (one,) = shards_of(Counts, novelty[name], 1, 1)
-        paid([one], np.array([[1], [2]]))
-        across = paid([one], np.array([[2], [1], [3]]))
-        got = combine(novelty[name], life, across).ravel()
-        assert got == pytest.approx(np.array(expected))
-    assert math.isclose(float(across[2, 0]), 1.0)
