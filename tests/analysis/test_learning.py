@@ -28,7 +28,8 @@ GAMES = """\
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     path = tmp_path / "mine"
-    write_run(path, RunConfig("MontezumaRevenge", steps=2_500), [0.0] * ROWS)
+    latest = [7.0 if row * 2_500 // ROWS <= 1_000 else 9.0 for row in range(1, ROWS + 1)]
+    write_run(path, RunConfig("MontezumaRevenge", steps=2_500), latest)
     with (path / "games.csv").open("a") as file:
         file.write(GAMES)
     return path
@@ -37,8 +38,8 @@ def run(tmp_path: Path) -> Path:
 def test_a_stretch_has_the_games_that_ended_in_it(run: Path) -> None:
     # From 1,001 to 2,000 no game ended; the last stretch reaches back over a whole length.
     assert [*stretches(load_run(run), 1_000)] == [
-        Stretch(1_000, 3, 2 / 3, 1 / 3, 200.0, 500.0, 2.0),
-        Stretch(2_500, 1, 1.0, 1.0, 400.0, 400.0, 8.0),
+        Stretch(1_000, 3, 2 / 3, 1 / 3, 200.0, 500.0, 2.0, 7.0),
+        Stretch(2_500, 1, 1.0, 1.0, 400.0, 400.0, 8.0, 9.0),
     ]
 
 
@@ -50,7 +51,7 @@ def test_the_table_has_a_row_a_stretch_and_the_figure_a_line_a_run(run: Path) ->
     drawing = learning_figure([run])
     shares, scores = drawing.figure.axes
     assert [list(line.get_ydata()) for line in shares.get_lines()] == [[75.0]]
-    assert [list(line.get_ydata()) for line in scores.get_lines()] == [[250.0]]
+    assert [list(line.get_ydata()) for line in scores.get_lines()] == [[9.0]]
 
 
 def test_settings_that_runs_share_or_that_change_nothing_are_left_out(tmp_path: Path) -> None:

@@ -36,13 +36,16 @@ class Stretch:
     best: float
     intrinsic: float
     """mean"""
+    latest: float
+    """mean score of each actor's latest game at its last step: long games count like short ones"""
 
 
 def stretches(run: RunLogs, length: int) -> Iterator[Stretch]:
     """One every `length` steps, and one before the last step; those without a game are left out."""
     steps, scores, intrinsic = (run.games[name] for name in ("step", "score", "intrinsic"))
     several = np.array([len(rooms) > 1 for rooms in run.game_rooms])
-    last = int(run.curve["step"][-1])
+    rows, latest = run.curve["step"], run.curve["score"]
+    last = int(rows[-1])
     for end in [*range(length, last, length), last]:
         within = (steps > end - length) & (steps <= end)
         if within.any():
@@ -54,6 +57,7 @@ def stretches(run: RunLogs, length: int) -> Iterator[Stretch]:
                 float(scores[within].mean()),
                 float(scores[within].max()),
                 float(intrinsic[within].mean()),
+                float(latest[max(np.searchsorted(rows, end, side="right") - 1, 0)]),
             )
 
 
@@ -70,10 +74,14 @@ def learning_table(runs: Sequence[Path], length: int = ROW) -> Table:
         Column("games", count_text),
         Column("with points", share_text),
         Column("several rooms", share_text),
-        *map(Column, ("mean score", "best score", "mean intrinsic")),
+        *map(Column, ("mean score", "best score", "mean intrinsic", "latest games")),
     )
     name, title = f"learning-{length}", f"Games that ended in the last {length:,} steps"
-    return Table(name, title, columns, rows)
+    note = (
+        "latest games: mean score of each actor's latest game; the other columns have more "
+        "short games than long ones, of which fewer end."
+    )
+    return Table(name, title, columns, rows, note)
 
 
 def varied_settings(runs: Sequence[Path]) -> Table:
@@ -96,7 +104,7 @@ def varied_settings(runs: Sequence[Path]) -> Table:
 
 @styled
 def learning_figure(runs: Sequence[Path]) -> Drawing:
-    """Games with points, and mean scores, along the steps of runs of one game."""
+    """Games with points, and scores of latest games, along the steps of runs of one game."""
     figure = new_figure(height=3.0)
     shares, scores = figure.subplots(1, 2)
     for number, path in enumerate(runs):
@@ -104,16 +112,19 @@ def learning_figure(runs: Sequence[Path]) -> Drawing:
         ends = [each.end for each in found]
         look = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
         shares.plot(ends, [100 * each.with_points for each in found], label=path.name, **look)
-        scores.plot(ends, [each.mean for each in found], **look)
+        scores.plot(ends, [each.latest for each in found], **look)
     shares.set_ylabel("games with points, %")
-    scores.set_ylabel("mean score")
+    scores.set_ylabel("mean score of latest games")
     for axes in (shares, scores):
         axes.set_xlabel("steps")
         shorten_ticks(axes)
         from_zero(axes)
     legend_above(figure, shares.get_lines())
     world = load_run(runs[0]).config.world
-    caption = f"Each line is one run; a point is the games of its last {POINT:,} steps."
+    caption = (
+        f"Each line is one run. Left: of the games that ended in the last {POINT:,} steps. Right: "
+        "the mean of each actor's latest game."
+    )
     title = f"{spaced(world)}: how soon single runs learn"
     name = f"{world.lower()}-learning"
     return Drawing(name, title, caption, figure, (learning_table(runs, POINT),))
