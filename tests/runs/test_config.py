@@ -36,6 +36,8 @@ def acktr(**numbers: Any) -> dict[str, Any]:
         ({"actors": 0}, "Got actors 0"),
         ({"seed": -1}, "Got seed -1; give a whole number from 0 up"),
         ({"shards": -1}, "Got shards -1"),
+        ({"shards": 17}, "Got shards 17 for 16 actors"),
+        ({"network": "nope"}, "Got network 'nope'; choose fast, narrow, joint"),
         ({"threads": 0}, "Got threads 0"),
         ({"log_every": 0}, "Got log_every 0"),
         ({"checkpoint_every": -1}, "Got checkpoint_every -1"),
@@ -114,6 +116,12 @@ def test_choices_are_made_once() -> None:
     assert isinstance(config.learner, A2CSettings)
     assert config.checkpoint_every % 80 == 0
     assert config.resolved() == config
+
+
+def test_a_weight_of_the_world_stays_where_nothing_intrinsic_is_paid() -> None:
+    plain = RunConfig("MontezumaRevenge", treatment="plain").resolved()
+    assert plain.weight == 0.25
+    assert plain.resolved() == plain
 
 
 def test_settings_come_back_from_json_as_they_went() -> None:

@@ -31,7 +31,7 @@ from deepcs.agents.kfac import (
 )
 from deepcs.agents.layers import layers_of
 from deepcs.agents.network import Network
-from deepcs.agents.networks import NetworkPlan
+from deepcs.agents.networks import NetworkPlan, is_fast_shape
 from deepcs.agents.policy import DiscretePolicy
 from deepcs.agents.rollout import Rollout
 
@@ -149,15 +149,20 @@ class ACKTR(Agent):
     def vectors(
         cls, settings: ACKTRSettings, network: NetworkPlan, shards: int
     ) -> dict[str, Vector]:
-        if not network.is_fast:
+        if not is_fast_shape(network.spaces.observation):
             raise ValueError(
-                f"Got network {network.name!r} for acktr, which needs the layers of the built-in "
-                "one; choose the network fast or narrow, or another agent, such as a2c."
+                f"Got observations {network.spaces.observation} for acktr, which learns from one "
+                "array of features or one image only; choose another agent: a2c or ppo."
             )
         if not isinstance(network.policy, DiscretePolicy):
             raise ValueError(
                 f"Got actions {network.spaces.action} for acktr, which learns Discrete ones only; "
                 "choose another agent, such as a2c or ppo."
+            )
+        if not network.is_fast:
+            raise ValueError(
+                f"Got network {network.name!r} for acktr, which needs the layers of the built-in "
+                "one; choose the network fast or narrow, or another agent, such as a2c."
             )
         layers = layers_of(network.shape, network.actions, narrow=network.is_narrow)
         curvature = shards * statistics_numbers(layers) + bases_numbers(layers)

@@ -146,13 +146,27 @@ class NetworkPlan:
         return ModuleNetwork(self.name, _maker(self.name), self.spaces, **given)
 
 
+def check_network(name: str) -> None:
+    """Raise ValueError for a name that can be no network's."""
+    if name not in ("auto", *NETWORKS) and not is_path(name):
+        raise ValueError(
+            f"Got network {name!r}; choose {', '.join(NETWORKS)}, or give module:function of a "
+            "function that returns a torch.nn.Module."
+        )
+
+
+def is_fast_shape(observation: gymnasium.Space[Any]) -> bool:
+    """Whether observations are one array of features or one image, as `fast` takes them."""
+    return isinstance(observation, gymnasium.spaces.Box) and len(observation.shape) in (1, 3)
+
+
 def plan_network(name: str, spaces: Spaces, values: int = 1) -> NetworkPlan:
     """The network of that name for a world, or a ValueError; `auto`: fast where that fits."""
+    check_network(name)
     observation, policy = spaces.observation, policy_for(spaces.action)
     continuous = isinstance(policy, GaussianPolicy)
     if name == "auto":
-        fits = isinstance(observation, gymnasium.spaces.Box) and len(observation.shape) in (1, 3)
-        name = "fast" if fits and not continuous else "joint"
+        name = "fast" if is_fast_shape(observation) and not continuous else "joint"
     if name in ("fast", "narrow"):
         if not isinstance(observation, gymnasium.spaces.Box):
             raise ValueError(
@@ -167,11 +181,6 @@ def plan_network(name: str, spaces: Spaces, values: int = 1) -> NetworkPlan:
         narrow = name == "narrow"
         size = parameter_count(observation.shape, policy.outputs, values, narrow=narrow)
         return NetworkPlan(name, spaces, size, values)
-    if name not in NETWORKS and not is_path(name):
-        raise ValueError(
-            f"Got network {name!r}; choose {', '.join(NETWORKS)}, or give module:function of a "
-            "function that returns a torch.nn.Module."
-        )
     module = make_checked(name, _maker(name), spaces, values)
     has_memory = bool(getattr(module, "memory_size", 0))
     plan = NetworkPlan(name, spaces, count_parameters(module), values, has_memory)

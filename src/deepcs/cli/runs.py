@@ -20,6 +20,7 @@ from rich.text import Text
 
 from deepcs.agents.table import find_agent
 from deepcs.film.record import record
+from deepcs.runs.choices import check_weight_is_used
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import Count
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
@@ -102,6 +103,7 @@ class Train:
     def run(self) -> None:
         config = dataclasses.replace(self.config, learner=getattr(self, "learner", None))
         name = config.resolved().name
+        check_weight_is_used(config)
         out = self.out or Path("runs") / name
         _finish(out, train(config, out, workers=self.workers, display=display_for(name)))
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from deepcs.agents.table import find_agent, make_settings
-from deepcs.curiosity.reward import Weight, check_run_weight, is_apart, kept_apart
+from deepcs.curiosity.reward import (
+    NUMBERS,
+    Weight,
+    check_run_weight,
+    is_apart,
+    is_scheduled,
+    kept_apart,
+)
 from deepcs.envs.mazes import MAZES
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
@@ -52,6 +59,23 @@ def fitting_weight(config: RunConfig, settings: Any, of_world: Weight | None) ->
             "mix of R and I; leave weight out, or choose two values."
         )
     return config.weight if two else check_run_weight(config.weight)
+
+
+def check_weight_is_used(config: RunConfig) -> None:
+    """Raise ValueError for a β that somebody gives where no intrinsic reward is paid.
+
+    Not for resolved settings, which hold the world's, nor for a study's, which hold for all of its
+    treatments. `equal` and `sum` say there whether R is clipped.
+    """
+    weight, chosen = config.weight, config.treatment_settings
+    if weight is None or chosen.paid:
+        return
+    if isinstance(weight, NUMBERS) or is_scheduled(weight):
+        raise ValueError(
+            f"Got weight {weight!r} for treatment {chosen.name}, whose learner is paid no "
+            "intrinsic reward to weigh R against; leave weight out, or give equal (R clipped) or "
+            "sum (R as it is)."
+        )
 
 
 def maze_weight(world: str) -> Weight | None:

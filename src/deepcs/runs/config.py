@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from deepcs.agents.networks import plan_network
+from deepcs.agents.networks import check_network, plan_network
 from deepcs.agents.replicas import check_memory
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import find_agent, make_settings
@@ -136,7 +136,7 @@ class RunConfig:
             novelty=saved_novelty(self.novelty, self.treatment_settings),
             max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
             learner=settings,
-            shards=1 if device != "cpu" else min(shards, self.actors),
+            shards=1 if device != "cpu" else shards,
             device=device,
         )
         agent = find_agent(self.agent)
@@ -167,6 +167,8 @@ class RunConfig:
         try:
             plan = plan_network(self.network, facts.spaces, config.training().rules.streams)
         except ValueError as error:
+            if self.network != "auto":  # the message is about that choice
+                raise
             raise ValueError(f"{self.world} cannot be trained in as it is: {error}") from error
         training = config.training()
         check_memory(training, plan)
@@ -194,6 +196,7 @@ class RunConfig:
         """Raise ValueError for what can be refused without running code of the user's own."""
         check_values(self)
         protocol(self.protocol)
+        check_network(self.network)
         world = world_name(self.world)
         self._check_novelty(world)
         if self.preset is not None:

@@ -29,6 +29,11 @@ def check_values(config: RunConfig) -> None:
     """Raise ValueError, in one sentence, for a value of the wrong kind or out of its range."""
     for name, (least, most) in WHOLE.items():
         check_whole(f"{name} {{}}", getattr(config, name), least, most)
+    if config.shards > config.actors:
+        raise ValueError(
+            f"Got shards {config.shards} for {config.actors} actors, which are divided among them; "
+            "give as many as actors at most, or 0 (chosen)."
+        )
     for name in ("compass", "graded"):
         if not isinstance(getattr(config, name), bool):
             raise ValueError(f"Got {name} {getattr(config, name)!r}; give true or false.")
