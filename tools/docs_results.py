@@ -3,6 +3,7 @@ logs in docs/data:
 
     python tools/docs_results.py                 # or: make docs-results
     python tools/docs_results.py --add RUN ...   # first copy the logs of runs to docs/data/claims
+    python tools/docs_results.py --novelty STUDY # first sum up the runs of a study in the mazes
 
 What it makes stands between `<!-- made: NAME -->` and `<!-- end -->`; all else there is written by
 hand. Figures go to docs/images/results, with a digest of the numbers behind each, so that a test

@@ -15,6 +15,8 @@ AGENTS = {
     "acktr": "deepcs.agents.acktr:ACKTR",
     "ppo": "deepcs.agents.ppo:PPO",
 }
+PAPERS_AGENT = "a2c"
+"""The paper's learner: the default, and unnamed where only others are named."""
 NEEDED = ("n_steps", "learning_rate", "schedule")  # of every agent's settings
 CALLED = (  # methods of every agent, by what has an agent
     *("check_division", "kept_samples", "vectors", "__init__"),

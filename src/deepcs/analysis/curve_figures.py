@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from deepcs.agents.table import PAPERS_AGENT
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, common_grid, named
 from deepcs.analysis.legibility import bend_axis, explain, hidden_words
@@ -78,7 +79,7 @@ def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]
     alone: no other agent was tried, so that a single group has no figure but this.
     """
     world, agent = groups[0].world, groups[0].config.agent
-    suffix = "" if agent == "a2c" else f"-{agent}"
+    suffix = "" if agent == PAPERS_AGENT else f"-{agent}"
     by_treatment = {group.config.treatment: group for group in groups}
     ours = by_treatment.get("deepcs", groups[0])
     others = [group for group in groups if group is not ours]
@@ -101,12 +102,14 @@ def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]
 def _agents_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
     """The same treatments with another agent and with A2C beneath, a figure per agent."""
     found = {(group.config.treatment, group.config.agent): group for group in groups}
-    others = dict.fromkeys(group.config.agent for group in groups if group.config.agent != "a2c")
+    others = dict.fromkeys(
+        group.config.agent for group in groups if group.config.agent != PAPERS_AGENT
+    )
     for other in others:
         pairs: list[Pair] = [
-            (group, found[treatment, "a2c"])
+            (group, found[treatment, PAPERS_AGENT])
             for (treatment, agent), group in found.items()
-            if agent == other and (treatment, "a2c") in found
+            if agent == other and (treatment, PAPERS_AGENT) in found
         ]
         if pairs:
             world = groups[0].world

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from deepcs.agents.table import PAPERS_AGENT
 from deepcs.analysis.groups import Group, Results, counted
 from deepcs.analysis.published import METHODS, published
 from deepcs.analysis.rank_tests import rank_test, smallest_p
@@ -30,7 +31,7 @@ def findings(results: Results) -> Iterator[str]:
             if len(medians) == 2 and ours is not None and theirs is not None:
                 line = f"{spaced(world)}, {short(ours.config.steps)} steps: median score at the "
                 line += f"end {' against '.join(medians)}{_difference(ours, theirs)}."
-                yield line + _paper_has(world) * (agent == "a2c")
+                yield line + _paper_has(world) * (agent == PAPERS_AGENT)
 
 
 def _difference(ours: Group, theirs: Group) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from deepcs.analysis.scores import final_score
 from deepcs.analysis.statistics import POINTS, align, step_grid
-from deepcs.analysis.style import Look, file_name, look
+from deepcs.analysis.style import Look, look
 from deepcs.curiosity.tiles import Room, Tile
 from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
@@ -93,11 +93,6 @@ class Group:
     @property
     def label(self) -> str:
         return f"{self.look.label}, {self.variant}" if self.variant else self.look.label
-
-    @property
-    def slug(self) -> str:
-        """For the names of files."""
-        return file_name(f"{self.world} {self.label}")
 
     @property
     def finished(self) -> tuple[RunResult, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deepcs.agents.table import PAPERS_AGENT
 from deepcs.analysis.groups import Group
 from deepcs.analysis.published import TEN_GAMES, published
 
@@ -49,7 +50,7 @@ def main_in_paper(groups: Sequence[Group]) -> str:
     first = groups[0]
     if (first.world, first.config.agent) == ("MontezumaRevenge", "acktr"):
         return f"Ours: the paper has ACKTR for DeepCS only, in {ACKTR}."
-    if first.config.agent != "a2c":
+    if first.config.agent != PAPERS_AGENT:
         return OURS
     if first.world in FIGURE_2:
         missing = {"deepcs": "DeepCS", "plain": "A2C"}
@@ -65,7 +66,7 @@ def main_in_paper(groups: Sequence[Group]) -> str:
 def controls_in_paper(groups: Sequence[Group]) -> str:
     """What the paper has of the treatments in this world."""
     world, treatments = groups[0].world, {group.config.treatment for group in groups}
-    if world not in FIGURE_5 or groups[0].config.agent != "a2c":
+    if world not in FIGURE_5 or groups[0].config.agent != PAPERS_AGENT:
         return OURS
     told = []
     if treatments & {"no-grid", "no-intrinsic"}:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from deepcs.agents.table import PAPERS_AGENT
 from deepcs.analysis.groups import Results, tally
 from deepcs.analysis.paper_figures import BEST_POLICIES, POSITIONS
 from deepcs.analysis.published import METHODS, TABLE, reads_other_bytes
@@ -56,7 +57,7 @@ def published_table(results: Results) -> Iterator[Table]:
     ours = {
         group.world: group
         for group in with_deepcs
-        if group.config.agent == "a2c" and group.world in {row.game for row in TABLE}
+        if group.config.agent == PAPERS_AGENT and group.world in {row.game for row in TABLE}
     }
     if not ours:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from deepcs.agents.table import PAPERS_AGENT
 from deepcs.analysis.groups import Results
 from deepcs.analysis.style import look, short, spaced
 from deepcs.analysis.tables import Cell, Table, words
@@ -73,7 +74,7 @@ def treatments_table(results: Results) -> Table:
         lifetime = LIFETIMES.get(chosen.lifetime, str(chosen.lifetime))
         sees, paid = ("yes" if each else "no" for each in (chosen.sees_grid, chosen.paid))
         across = "nothing" if chosen.across == "none" else f"{chosen.across} ({chosen.combine})"
-        label = look(name, "a2c").label
+        label = look(name, PAPERS_AGENT).label
         rows.append([label, name, sees, paid, chosen.place, lifetime, across, chosen.source])
     names = ("in figures", "treatment", "sees the grid", "is paid", "where it is, by", "new again")
     more = ("paid across training", "from")

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter
 
+from deepcs.agents.table import PAPERS_AGENT
 from deepcs.system.files import write_whole
 
 INK = "#222222"
@@ -99,7 +100,7 @@ def look(treatment: str, agent: str) -> Look:
     base = _TREATMENTS.get(treatment)
     if base is None:
         base = Look(treatment.replace("-", " ").capitalize(), FAINT, "--")
-    if agent == "a2c":
+    if agent == PAPERS_AGENT:
         return base
     if agent == "acktr" and treatment in _ACKTR:
         label, colour = _ACKTR[treatment]

@@ -11,7 +11,7 @@ import tyro
 from deepcs.agents.networks import check_network, plan_network
 from deepcs.agents.replicas import check_memory
 from deepcs.agents.rollout import RewardRules
-from deepcs.agents.table import find_agent, make_settings
+from deepcs.agents.table import PAPERS_AGENT, find_agent, make_settings
 from deepcs.agents.training import Training
 from deepcs.curiosity.novelty import Novelty
 from deepcs.curiosity.reward import Weight
@@ -79,7 +79,7 @@ class RunConfig:
     """other answers than the treatment's to what is new, and the numbers of its parts"""
     max_frames: int | None = None
     """raw frames per game (Atari games); None: the protocol's"""
-    agent: str = "a2c"
+    agent: str = PAPERS_AGENT
     """the learner: a2c, acktr (the paper's supplement, S3), ppo, or module:Class of your own"""
     learner: Annotated[Any, tyro.conf.Suppress] = None
     """the agent's own numbers, of its Settings class; None: their defaults"""
@@ -266,7 +266,7 @@ class RunConfig:
     @property
     def name(self) -> str:
         """A folder name for this run."""
-        agent = "" if self.agent == "a2c" else f"-{self.preset or self.agent_name}"
+        agent = "" if self.agent == PAPERS_AGENT else f"-{self.preset or self.agent_name}"
         world = self.world.replace(":", "-")
         return f"{world}{agent}-{self.treatment}-{self.protocol}-seed{self.seed}"
 
