@@ -32,7 +32,12 @@ from deepcs.analysis.curve_figures import curve_figures
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results, gather
-from deepcs.analysis.learning import learning_figure, learning_table, varied_settings
+from deepcs.analysis.learning import (
+    first_steps,
+    learning_figure,
+    learning_table,
+    varied_settings,
+)
 from deepcs.analysis.ledger import SEEN, TOO_EARLY, ledger, ledger_table
 from deepcs.analysis.milestone_figures import milestone_figures, milestone_table
 from deepcs.analysis.result_tables import scores_table
@@ -184,8 +189,8 @@ class Pages:
         if not runs:
             return "No runs yet.\n\n"
         montezuma = [run for run in runs if run.name.startswith("montezuma")]
-        tables = "".join(map(_markdown, (varied_settings(runs), learning_table(runs))))
-        return tables + self._figure(learning_figure(montezuma))
+        tables = varied_settings(runs), first_steps(montezuma), learning_table(runs)
+        return "".join(map(_markdown, tables)) + self._figure(learning_figure(montezuma))
 
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""

@@ -9,6 +9,7 @@ from generated import ROWS, write_run
 
 from deepcs.analysis.learning import (
     Stretch,
+    first_steps,
     learning_figure,
     learning_table,
     stretches,
@@ -52,6 +53,13 @@ def test_the_table_has_a_row_a_stretch_and_the_figure_a_line_a_run(run: Path) ->
     shares, scores = drawing.figure.axes
     assert [list(line.get_ydata()) for line in shares.get_lines()] == [[75.0]]
     assert [list(line.get_ydata()) for line in scores.get_lines()] == [[9.0]]
+
+
+def test_milestones_are_steps_and_what_was_not_reached_is_left_open(run: Path) -> None:
+    (row,) = first_steps([run]).shown()
+    # The key with the game of step 900, 400 points with that of step 1,000.
+    assert row[:6] == ["`mine`", "900", "900", "1,000", "–", "–"]
+    assert row[6] == "2,500"
 
 
 def test_settings_that_runs_share_or_that_change_nothing_are_left_out(tmp_path: Path) -> None:

@@ -102,6 +102,26 @@ def varied_settings(runs: Sequence[Path]) -> Table:
     return Table("varied-settings", title, tuple(map(words, ("run", *varied))), rows)
 
 
+def first_steps(runs: Sequence[Path]) -> Table:
+    """The step of each milestone, run by run, of runs of one game, and how long they took."""
+    logs = [load_run(path) for path in runs]
+    names = [*logs[0].milestones]
+    rows: list[list[Cell]] = [
+        [
+            f"`{path.name}`",
+            *(run.milestones[name] for name in names),
+            int(run.curve["step"][-1]),
+            float(run.curve["seconds"][-1]) / 3600,
+        ]
+        for path, run in zip(runs, logs, strict=True)
+    ]
+    counts = (Column(name, count_text) for name in (*names, "steps so far"))
+    columns = words("run"), *counts, Column("hours")
+    title = "Steps to the first game of each kind"
+    note = "hours: on one core; other work beside some of the runs made them slower."
+    return Table("first-steps", title, columns, rows, note)
+
+
 @styled
 def learning_figure(runs: Sequence[Path]) -> Drawing:
     """Games with points, and scores of latest games, along the steps of runs of one game."""
