@@ -115,6 +115,14 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
         load_agent("agents:Whale")
 
 
+def test_the_list_fits_a_terminal_of_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["agents"])
+    assert "…" not in capsys.readouterr().out
+
+
 def test_all_agents_together_are_small() -> None:
     files = [path for path in shipped.BOX.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES

@@ -27,7 +27,7 @@ class Agents:
 
 
 def agents_table(agents: list[ShippedAgent]) -> Table:
-    """A row per agent; scores over the games of its evaluation."""
+    """A row per agent, 80 columns wide; scores over the games of its evaluation."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for name in ("name", "game", "treatment", "learner"):
         table.add_column(name, no_wrap=True)
@@ -35,13 +35,15 @@ def agents_table(agents: list[ShippedAgent]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for agent in agents:
         row = published(agent.world)
+        game = "" if agent.name == agent.world else agent.world
         table.add_row(
-            *(agent.name, agent.world, agent.treatment, agent.learner, short_number(agent.step)),
+            *(agent.name, game, agent.treatment, agent.learner, short_number(agent.step)),
             f"{agent.median:,.6g} ({agent.lowest:,.6g}–{agent.highest:,.6g})",
             f"{round(agent.random, 3):,g}",
             "" if row is None else f"{row.deepcs.points:,}",
         )
     table.caption = (
+        "game: where it is not the name; "
         f"score: median (range) of {agents[0].games} games; random: mean; paper: DeepCS, Table 1"
     )
     return table
