@@ -28,7 +28,7 @@ class Agents:
 
 def agents_table(agents: list[ShippedAgent]) -> Table:
     """A row per agent, 80 columns wide; scores over the games of its evaluation."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for name in ("name", "game", "treatment", "learner"):
         table.add_column(name, no_wrap=True)
     for name in ("steps", "score", "random", "paper"):
