@@ -1,4 +1,4 @@
-"""`deepcs demo`: the point of the paper, twice, in about eight minutes on two cores."""
+"""`deepcs demo`: the point of the paper, twice, in about ten minutes on two cores."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ deepcs study claims STUDY  the paper's claims against its runs
 deepcs games [GAME]        the games: positions in RAM, rooms, tiles, weights
 deepcs find-position GAME  the player's position in a new game: bytes of RAM, and lines to paste
 deepcs bench               how fast training is on this machine
-deepcs demo                two small experiments that show the effect, in about eight minutes
+deepcs demo                two small experiments that show the effect, in about ten minutes
 
 deepcs COMMAND --help says more; deepcs --version says which version this is."""
 

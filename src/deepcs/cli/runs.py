@@ -232,7 +232,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Demo:
-    """Show the effect twice in about eight minutes: in a hallway, then in a real game."""
+    """Show the effect twice in about ten minutes: in a hallway, then in a real game."""
 
     out: Path = Path("demo")
     """folder for its runs, figure and video"""
