@@ -18,7 +18,7 @@ AGENTS = {
 PAPERS_AGENT = "a2c"
 """The paper's learner: the default, and unnamed where only others are named."""
 NEEDED = ("n_steps", "learning_rate", "schedule")  # of every agent's settings
-CALLED = (  # methods of every agent, by what has an agent
+CALLED = (  # methods that deepcs calls on every agent
     *("check_division", "kept_samples", "vectors", "__init__"),
     *("act", "update", "remembered", "recall"),
 )

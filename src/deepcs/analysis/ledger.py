@@ -133,7 +133,7 @@ def _tested(claim: Claim, ours: Group | None, theirs: Group | None) -> Entry:
 
 
 def _long_enough(entry: Entry) -> bool:
-    """Whether the claim is about so few steps."""
+    """Whether the runs are long enough to bear on the claim."""
     steps = 0 if entry.ours is None else entry.ours.config.steps
     return not entry.claim.at_the_end or steps >= PAPER_STEPS
 
