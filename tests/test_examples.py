@@ -12,6 +12,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from deepcs.runs.load import load_run
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TOUR = EXAMPLES / "tour.ipynb"
 
@@ -42,6 +44,26 @@ def test_counts_shared_by_gymnasiums_actors_pay_less_and_less() -> None:
     )
     first, last = map(float, re.findall(r"\d\.\d+", done.stdout))
     assert 0 < last < first / 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "example",
+    [
+        "KeyHallway --treatment no-grid --network lstm:make_network --a2c.n-steps 20",
+        "own_environment:make",
+    ],
+)
+def test_an_example_is_trained_by_its_command(example: str, tmp_path: Path) -> None:
+    command = f"train {example} --steps 640 --seed 0 --out {tmp_path / 'run'}"
+    subprocess.run(
+        [sys.executable, "-m", "deepcs", *command.split()],
+        cwd=EXAMPLES,
+        capture_output=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert load_run(tmp_path / "run").curve["step"][-1] == 640
 
 
 @pytest.mark.long
