@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
+# What Python compiles is kept: every start of deepcs would else compile some 1,400 modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all test-cluster test-browser lint install wheel docs-results clean
 
 $(INSTALLED): pyproject.toml constraints.txt src/deepcs/_version.py
