@@ -219,6 +219,28 @@ class OneWord(Reinforce):
     columns = "return"  # type: ignore[assignment]
 
 
+class TakenColumn(Reinforce):
+    columns = ("return", "learning_rate")
+
+
+class TakenVector(Reinforce):
+    @classmethod
+    def vectors(cls, settings: Any, network: Any, shards: int) -> dict[str, Vector]:
+        return {"parameters": Vector(4)}
+
+
+@dataclass(frozen=True)
+class ImitatingSettings(ReinforceSettings):
+    imitation: int = 4
+
+
+class Imitating(Reinforce):
+    """Its setting is called like one of A2C's and means something else."""
+
+    name = "imitating"
+    Settings = ImitatingSettings
+
+
 class OtherColumns(Reinforce):
     def update(self, rollout: Rollout, moment: Moment) -> Exchange:
         yield

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from killing import train_with_placed_kills
-from own_parts import Recurrent, ReinforceSettings
+from own_parts import ImitatingSettings, Recurrent, ReinforceSettings
 from trainee import assert_same_run, train_with_kills
 
 from deepcs.agents.agent import Moment
@@ -84,6 +84,12 @@ def test_the_command_line_takes_an_own_learner_with_its_settings_and_columns(
     with pytest.raises(SystemExit) as refused:
         main([*command, *own, "--a2c.gamma", "0.5", "--out", str(tmp_path / "other")])
     assert refused.value.code == 2
+
+
+def test_a_setting_of_an_own_learner_is_saved_whatever_it_is_called(tmp_path: Path) -> None:
+    learner = ImitatingSettings(imitation=0)
+    train(replace(HALLWAY, agent="own_parts:Imitating", learner=learner), tmp_path / "run")
+    assert load_run(tmp_path / "run").config.resolved().learner == learner
 
 
 def test_memory_is_cleared_where_a_game_ends_and_nowhere_else() -> None:
@@ -167,6 +173,7 @@ def test_a_module_with_the_fast_networks_layers_learns_the_same() -> None:
             "write a classmethod whose arguments are (settings, network, shards)",
         ),
         ({"agent": "own_parts:OneWord"}, "has columns 'return'; give a tuple of names"),
+        ({"agent": "own_parts:TakenColumn"}, "a column 'learning_rate', which curve.csv has"),
         ({"agent": "own_parts:Reinforce", "learner": 3}, "give a ReinforceSettings"),
         ({"network": "quick"}, "Got network 'quick'; choose fast, narrow, joint"),
         ({"network": "own_parts:not_a_module"}, "returned str; return a torch.nn.Module"),
@@ -215,6 +222,12 @@ def test_an_update_of_the_wrong_shape_is_refused_where_it_first_ends(
     with pytest.raises(ValueError, match=r"^The update of .*\.$") as refusal:
         train(replace(HALLWAY, agent=f"own_parts:{agent}"), tmp_path / "run", workers=1)
     assert sentence in str(refusal.value)
+    assert not RunFolder(tmp_path / "run").holds_run
+
+
+def test_a_vector_called_like_one_of_deepcs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"a vector 'parameters', .*; rename it\.$"):
+        train(replace(HALLWAY, agent="own_parts:TakenVector"), tmp_path / "run", workers=1)
     assert not RunFolder(tmp_path / "run").holds_run
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from deepcs import register_game
 from deepcs.cli.main import main
+from deepcs.runs.config import RunConfig
+from deepcs.runs.load import load_run
+from deepcs.runs.train import train
 
 MODULE = """\
 from deepcs import Bounds, Game, Screen, at
@@ -30,6 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "cave_games.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "cave_games", raising=False)
     monkeypatch.setattr("deepcs.curiosity.games._registered", {})
     monkeypatch.setattr("deepcs.system.first._calls", {})
     return tmp_path
@@ -65,6 +70,37 @@ def test_a_game_that_nobody_added_is_told_how_to_be(capsys: pytest.CaptureFixtur
     error = capsys.readouterr().err
     assert (exited.value.code, error.count("\n")) == (2, 1)
     assert "`deepcs find-position Hero` helps to add it" in error
+
+
+def test_a_run_of_a_registered_game_says_what_a_command_lacks(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from cave_games import HERO
+
+    register_game(HERO)
+    train(RunConfig("Hero", steps=20, actors=2, shards=1, max_frames=80), "run", workers=1)
+    monkeypatch.setattr("deepcs.curiosity.games._registered", {})
+    for command in ("evaluate", "resume", "record"):
+        with pytest.raises(SystemExit) as exited:
+            main([command, "run"])
+        error = capsys.readouterr().err
+        assert (exited.value.code, error.count("\n")) == (2, 1)
+        assert "a program that calls register_game first" in error
+    assert load_run("run").config.world == "Hero"  # its logs need no game
+
+
+def test_a_run_says_that_its_own_code_has_changed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["--actors", "2", "--shards", "1", "--max-frames", "80", "--workers", "1"]
+    main(["train", "cave_games:HERO", "--steps", "20", "--out", "run", *settings])
+    main(["evaluate", "run", "--games", "1", "--workers", "0"])
+    assert "has changed" not in capsys.readouterr().err
+    (folder / "cave_games.py").write_text(MODULE + "# another tile\n")
+    main(["evaluate", "run", "--games", "1", "--workers", "0"])
+    assert "cave_games has changed since run was begun" in capsys.readouterr().err
+    main(["resume", "run", "--steps", "40", "--workers", "1"])
+    assert "cave_games has changed since run was begun: it goes on" in capsys.readouterr().out
 
 
 def test_a_run_of_it_trains_evaluates_and_is_filmed(

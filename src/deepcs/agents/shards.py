@@ -64,7 +64,13 @@ def vector_layout(training: Training, plan: NetworkPlan) -> dict[str, Vector]:
     own = training.agent_type.vectors(training.settings, plan, training.shards)
     gradients = {gradient_name(k): Vector(plan.size, saved=False) for k in range(training.shards)}
     novel = novelty_vectors(training.novelty, plan.spaces.frame, training.shards)
-    return {"parameters": Vector(plan.size, saved=False), **gradients, **own, **novel}
+    ours = {"parameters": Vector(plan.size, saved=False), **gradients}
+    for name in own.keys() & (ours.keys() | novel.keys()):
+        raise ValueError(
+            f"The agent {training.agent_type.name!r} has a vector {name!r}, which is a name of "
+            "deepcs's own; rename it."
+        )
+    return {**ours, **own, **novel}
 
 
 def padded(count: int) -> int:

@@ -17,6 +17,9 @@ AGENTS = {
 }
 PAPERS_AGENT = "a2c"
 """The paper's learner: the default, and unnamed where only others are named."""
+FIRST_COLUMNS = ("step", "score", "intrinsic", "tiles")
+"""Of every run's curve.csv; the agent's own follow."""
+LAST_COLUMNS = ("learning_rate", "games", "steps_per_second", "seconds")
 NEEDED = ("n_steps", "learning_rate", "schedule")  # of every agent's settings
 CALLED = (  # methods that deepcs calls on every agent
     *("check_division", "kept_samples", "vectors", "__init__"),
@@ -50,13 +53,24 @@ def find_agent(name: str) -> type[Agent]:
         )
     if own.name in AGENTS:
         raise ValueError(f"The agent {name!r} is called {own.name!r}, which is taken; rename it.")
+    _check_columns(name, own)
+    _check_methods(name, own)
+    return own
+
+
+def _check_columns(name: str, own: type[Agent]) -> None:
+    """Raise ValueError for columns that are no names, or names that are taken."""
     if not isinstance(own.columns, (tuple, list)):
         raise ValueError(
             f"The agent {name!r} has columns {own.columns!r}; give a tuple of names, such as "
             '("loss",).'
         )
-    _check_methods(name, own)
-    return own
+    for k, column in enumerate(own.columns):
+        if column in (*FIRST_COLUMNS, *LAST_COLUMNS, *own.columns[:k]):
+            raise ValueError(
+                f"The agent {name!r} has a column {column!r}, which curve.csv has already; "
+                "rename it."
+            )
 
 
 def _check_methods(name: str, own: type[Agent]) -> None:

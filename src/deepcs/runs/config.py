@@ -122,6 +122,7 @@ class RunConfig:
         Raises ValueError in one sentence.
         """
         self.check()
+        self.check_position()
         world = world_name(self.world)
         known = atari_game(world)
         settings = checked_learner(self)
@@ -197,21 +198,20 @@ class RunConfig:
         check_values(self)
         protocol(self.protocol)
         check_network(self.network)
+        check_graded(self.graded, self.full_novelty, self.treatment_settings)
         world = world_name(self.world)
-        self._check_novelty(world)
         if self.preset is not None:
             kind = "games" if atari_game(world) else "mazes" if world in MAZES else None
             check_preset(self.preset, self.agent, kind)
         if not is_path(self.agent):
             checked_learner(self)
 
-    def _check_novelty(self, world: str) -> None:
-        """Refuse choices that make no sense, or not in this world."""
-        wanted, full = self.treatment_settings, self.full_novelty
-        check_graded(self.graded, full, wanted)
+    def check_position(self) -> None:
+        """Raise ValueError where the treatment needs positions that are not known here."""
+        world = world_name(self.world)
         game = None if is_path(world) else atari_game(world)
         if game is not None:
-            check_located(game, full, wanted)
+            check_located(game, self.full_novelty, self.treatment_settings)
 
     @property
     def full_novelty(self) -> Novelty:

@@ -17,7 +17,7 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import LockLostError, RunError
 from deepcs.runs.lease import Lease, Terms, is_leased
 from deepcs.runs.saved_config import ADDED, from_json, to_json
-from deepcs.runs.trust import is_signed, sign
+from deepcs.runs.trust import code_digests, is_signed, sign
 from deepcs.runs.versions import FORMAT, READABLE, versions
 from deepcs.system.files import delete_folder, holds_only, refuse_links, write_whole
 
@@ -195,7 +195,7 @@ class RunFolder:
             "segments": [[segment.begins, segment.steps] for segment in segments],
             "protocol": vars(config.protocol_settings) if config.is_atari else config.how_games_end,
             "treatment": vars(config.treatment_settings),
-            "versions": versions() if before is None else before.versions,
+            "versions": before.versions if before else {**versions(), **code_digests(config)},
             "accepted": list(accepted),
         }
         content["signature"] = sign(digest_of(settings))

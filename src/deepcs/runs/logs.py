@@ -18,14 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from deepcs.agents.table import find_agent
+from deepcs.agents.table import FIRST_COLUMNS, LAST_COLUMNS, find_agent
 from deepcs.curiosity.tiles import Room, Tile
 from deepcs.runs.errors import RunError
 from deepcs.system.files import create, write_whole
 
 GAMES_COLUMNS = ("step", "actor", "score", "intrinsic", "tiles", "steps", "rooms")
-FIRST_COLUMNS = ("step", "score", "intrinsic", "tiles")
-LAST_COLUMNS = ("learning_rate", "games", "steps_per_second", "seconds")
 TIME_COLUMNS = ("steps_per_second", "seconds")  # differ from one execution to the next
 
 

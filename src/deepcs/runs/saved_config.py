@@ -19,11 +19,11 @@ ADDED_TO_LEARNERS = {"imitation": 0, "imitation_samples": None}
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:
-    """The settings as JSON values; novelty only if it adds to the treatment's name, and settings
-    that were added later only if they differ from what runs without them did.
+    """The settings as JSON values; novelty only if it adds to the treatment's name, and built-in
+    learners' settings that were added later only if they differ from what runs without them did.
     """
     saved = dataclasses.asdict(config)
-    if isinstance(saved["learner"], dict):
+    if isinstance(saved["learner"], dict) and not is_path(config.agent):
         saved["learner"] = {
             name: value
             for name, value in saved["learner"].items()

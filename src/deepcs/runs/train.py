@@ -33,7 +33,7 @@ from deepcs.runs.stopping import (
     in_sentences,
     stopping_on_signals,
 )
-from deepcs.runs.trust import check_code, code_of
+from deepcs.runs.trust import changed_code, check_code, code_of
 from deepcs.runs.versions import FORMAT, versions
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
@@ -220,6 +220,11 @@ def _check_made_by(
         display.say(
             f"{folder.path} was begun by other sources of deepcs ({saved.versions['deepcs']}) than "
             f"these ({ours['deepcs']}): it goes on, but not promised to the bit."
+        )
+    elif changed := changed_code(saved.config, saved.versions):
+        display.say(
+            f"{changed} has changed since {folder.path} was begun: it goes on, but not promised to "
+            "the bit."
         )
     elif saved.versions.get("cpu") != ours["cpu"]:
         display.say(

@@ -30,7 +30,7 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, check_settings
 from deepcs.runs.observing import as_batch
 from deepcs.runs.shipped import PREFIX, find_shipped, read_weights
-from deepcs.runs.trust import check_code
+from deepcs.runs.trust import changed_code, check_code
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def load_agent(
 
     run: its folder, or agents:NAME of an agent that comes with the package. allow_code: run what
     it names as module:name, though this user did not train it. say: called with a message if a
-    newer checkpoint is damaged.
+    newer checkpoint is damaged, or if such code has changed since.
 
     >>> agent = load_agent("runs/Freeway-deepcs-paper-seed0")  # doctest: +SKIP
     >>> actions = agent.act(observations, np.random.default_rng(0))  # doctest: +SKIP
@@ -194,6 +194,8 @@ def load_agent(
     folder = RunFolder(run)
     saved = folder.read_config()
     check_code(folder.path, saved.config, saved.trained_here, allow_code)
+    if changed := changed_code(saved.config, saved.versions):
+        say(f"{changed} has changed since {folder.path} was begun: it may play otherwise.")
     # Trained anywhere, played here.
     config = dataclasses.replace(saved.config, device="cpu").resolved()
     if step is not None:

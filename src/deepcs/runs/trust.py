@@ -14,7 +14,7 @@ import secrets
 from pathlib import Path
 
 from deepcs.runs.config import RunConfig
-from deepcs.system.importing import allow, is_path
+from deepcs.system.importing import allow, is_path, source_of
 
 KEY_BYTES = 32
 
@@ -28,8 +28,39 @@ def code_of(config: RunConfig) -> list[str]:
     return [name for name in (config.world, config.agent, config.network) if is_path(name)]
 
 
+def code_digests(config: RunConfig) -> dict[str, str]:
+    """SHA-256 of each module that the run calls, by what it is called among the versions."""
+    sources = {name.partition(":")[0]: source_of(name) for name in code_of(config)}
+    return {
+        f"code of {module}": hashlib.sha256(source).hexdigest()
+        for module, source in sources.items()
+        if source is not None
+    }
+
+
+def changed_code(config: RunConfig, versions: dict[str, str]) -> str:
+    """Names of the modules that are not as they were when the run began; versions: the run's."""
+    found = code_digests(config).items()
+    return ", ".join(
+        name.removeprefix("code of ")
+        for name, digest in found
+        if versions.get(name, digest) != digest
+    )
+
+
 def check_code(path: Path, config: RunConfig, trained_here: bool, allowed: bool) -> None:
-    """Raise CodeError unless the run calls no code, this user trained it, or it is allowed."""
+    """Raise CodeError unless the run calls no code, this user trained it, or it is allowed.
+
+    A game that a program registered is code too, which only that program can bring.
+    """
+    try:
+        config.check_position()
+    except ValueError as error:
+        raise CodeError(
+            f"{path} was trained in {config.world} with positions that a program had registered; "
+            "play it in a program that calls register_game first, or train it as module:NAME, "
+            "which all commands find."
+        ) from error
     names = code_of(config)
     if not names:
         return

@@ -12,8 +12,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from deepcs.agents.table import FIRST_COLUMNS, LAST_COLUMNS
 from deepcs.runs.lease import holder, lease_changed
-from deepcs.runs.logs import FIRST_COLUMNS, LAST_COLUMNS
 from deepcs.runs.progress import duration, short_number
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.folder import StudyFolder

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 
@@ -33,6 +35,15 @@ _own: set[str] = set()  # packages that objects were loaded from
 def own_packages() -> frozenset[str]:
     """The user's top-level packages from which objects were loaded."""
     return frozenset(_own)
+
+
+def source_of(path: str) -> bytes | None:
+    """The source file of the module in `module:name`; None if there is none."""
+    try:
+        spec = importlib.util.find_spec(path.partition(":")[0])
+        return None if spec is None or spec.origin is None else Path(spec.origin).read_bytes()
+    except (ImportError, OSError, ValueError):
+        return None
 
 
 def load_object(path: str, wanted: str) -> Any:
