@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
-import sys
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import docs_results as results
+import origins
+from deepcs.cli.main import read_command
+from deepcs.runs.load import load_run
+
 ROOT = Path(__file__).parents[1]
+DATA = ROOT / "docs" / "data"
+FOLDERS = ("claims", "gymnasium", "learning")
 
 
-@pytest.fixture(scope="module")
-def results() -> ModuleType:
-    """tools/docs_results.py."""
-    spec = importlib.util.spec_from_file_location("docs_results", ROOT / "tools/docs_results.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_results_are_what_the_logs_say(results: ModuleType) -> None:
+def test_the_results_are_what_the_logs_say() -> None:
     pages = results.Pages()
     assert [*results.changes(pages)] == [], "run make docs-results"
     pictures = {path.stem for path in (ROOT / "docs/images/results").glob("*.png")}
@@ -34,18 +27,17 @@ def test_the_results_are_what_the_logs_say(results: ModuleType) -> None:
     results.check_size(ROOT / "docs/data")
 
 
-def test_every_table_and_picture_of_the_results_is_made(results: ModuleType) -> None:
+def test_every_table_and_picture_of_the_results_is_made() -> None:
     by_hand = results.BLOCK.sub("", (ROOT / "docs/results.md").read_text())
     assert not re.search(r"^\||!\[", by_hand, re.MULTILINE)
 
 
-def test_runs_that_are_added_show_up_and_what_is_no_run_is_refused(
-    results: ModuleType, tmp_path: Path
-) -> None:
+def test_runs_that_are_added_show_up_and_what_is_no_run_is_refused(tmp_path: Path) -> None:
     pages = ("docs/results.md", "docs/data/README.md", "docs/data/claims/README.md")
     for name in ("README.md", *pages):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
+    (tmp_path / "docs/data/commits.csv").write_text("")
     claims = tmp_path / "docs/data/claims"
     for agent in ("a2c", "acktr"):
         results.add(ROOT / f"docs/data/seaquest-{agent}", claims)
@@ -56,3 +48,21 @@ def test_runs_that_are_added_show_up_and_what_is_no_run_is_refused(
     assert "deepcs train Seaquest" in made.blocks["runs"]
     with pytest.raises(ValueError, match=r"lacks config\.json and curve\.csv and games\.csv; give"):
         results.add(tmp_path, claims)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_command_of_a_run_gives_its_settings(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    for run in sorted((DATA / folder).glob("*/config.json")):
+        config = load_run(run.parent).config
+        words = f"{origins.command(config)} --seed {config.seed}".split()[1:]
+        again = read_command(words).settings.resolved()
+        assert again == replace(config.resolved(), preset=None)
+
+
+def test_the_sources_of_every_run_are_those_of_a_commit() -> None:
+    commits = origins.read_commits(DATA)
+    runs = [path.parent for folder in FOLDERS for path in (DATA / folder).glob("*/config.json")]
+    assert {origins.sources_of(run) for run in runs} == commits.keys()

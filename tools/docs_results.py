@@ -19,15 +19,14 @@ import re
 import shutil
 import sys
 import textwrap
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from deepcs.agents.table import find_agent
 from deepcs.analysis.curve_figures import curve_figures
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.games_figure import games_figure
@@ -56,13 +55,10 @@ from deepcs.analysis.tables import (
     Table,
     to_csv,
     to_markdown,
-    words,
 )
 from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
-from deepcs.runs.config import RunConfig
-from deepcs.runs.folder import RunFolder
-from deepcs.runs.saved_config import to_json
+from origins import origins, read_commits
 
 ROOT = Path(__file__).parents[1]
 FILES = ("config.json", "curve.csv")  # of a run, as they are: no weights, no maps
@@ -215,58 +211,13 @@ class Pages:
         return _markdown(success_table(successes)) + self._figure(success_figure(successes))
 
     def _origins(self, folder: str) -> str:
-        """Where the runs of a folder come from; a row where they differ by seed alone."""
-        seeds = defaultdict(list)
-        for path in _runs(self.data / folder):
-            saved = RunFolder(path).read_config()
-            sources = saved.versions.get("sources", "")[:12]
-            cpu = saved.versions.get("cpu", "unknown")
-            made = f"deepcs {saved.versions['deepcs']}, sources {sources or 'unknown'}"
-            name = path.name.replace(f"-seed{saved.config.seed}", "-seed*")
-            line = command(replace(saved.config, seed=0))
-            seeds[f"`{name}`", f"`{line}`", made, cpu].append(saved.config.seed)
-        rows = [[name, _ranges(found), *rest] for (name, *rest), found in sorted(seeds.items())]
-        columns = map(words, ("folders", "seeds", "command, with `--seed`", "made by", "CPU"))
-        table = Table("runs", "Runs", tuple(columns), rows)
-        return _markdown(table) if rows else "No runs yet.\n"
+        table = origins(_runs(self.data / folder), read_commits(self.data))
+        return _markdown(table) if table.rows else "No runs yet.\n"
 
     def _figure(self, drawing: Drawing) -> str:
         self.figures[drawing.name] = drawing
         about = _wrapped(f"{drawing.caption} {drawing.paper}")
         return f"![{drawing.title}](images/results/{drawing.name}.png)\n\n{about}\n"
-
-
-def _ranges(numbers: Iterable[int]) -> str:
-    """0, 1, 2, 5 as `0 to 2, 5`."""
-    stretches: list[list[int]] = []
-    for number in sorted(numbers):
-        if stretches and number == stretches[-1][-1] + 1:
-            stretches[-1].append(number)
-        else:
-            stretches.append([number])
-    return ", ".join(f"{s[0]} to {s[-1]}" if len(s) > 1 else f"{s[0]}" for s in stretches)
-
-
-def command(config: RunConfig) -> str:
-    """The command line that gives a run its settings; no preset, whose numbers may change."""
-    settings, plain = to_json(replace(config, preset=None)), to_json(_default(config))
-    parts = [f"deepcs train {config.world}"]
-    for name, value in settings.items():
-        if name == "learner":
-            defaults = vars(find_agent(config.agent).Settings())
-            agent = config.agent_name
-            changed = {f"{agent}.{k}": v for k, v in value.items() if v != defaults.get(k)}
-        else:
-            changed = {name: value} if value != plain.get(name) else {}
-        if name == "novelty":
-            changed = {f"novelty.{k}": v for k, v in value.items() if v is not None}
-        parts += [f"--{key.replace('_', '-')} {each}" for key, each in changed.items()]
-    return " ".join(parts)
-
-
-def _default(config: RunConfig) -> RunConfig:
-    """What a command line that names none but the world's, agent's and treatment's gets."""
-    return RunConfig(config.world, device="cpu", shards=1).resolved()
 
 
 def _runs(folder: Path) -> list[Path]:

@@ -100,8 +100,13 @@ class Train:
         body = {"__doc__": cls.__doc__, "__annotations__": kinds, **fields}
         return dataclass(frozen=True)(type("Train", (cls,), body))
 
+    @property
+    def settings(self) -> RunConfig:
+        """What was asked for, the agent's settings included."""
+        return dataclasses.replace(self.config, learner=getattr(self, "learner", None))
+
     def run(self) -> None:
-        config = dataclasses.replace(self.config, learner=getattr(self, "learner", None))
+        config = self.settings
         name = config.resolved().name
         check_weight_is_used(config)
         out = self.out or Path("runs") / name

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import deepcs
 from deepcs._version import __version__
@@ -22,12 +23,21 @@ SUFFIXES = (".py", ".toml")
 def source_digest() -> str:
     """SHA-256, in hexadecimal, over the names and contents of all source files of deepcs."""
     root = Path(deepcs.__file__).parent
+    return digest_of_sources(
+        {
+            PurePosixPath(path.relative_to(root)): path.read_bytes()
+            for path in root.rglob("*")
+            if path.suffix in SUFFIXES
+        }
+    )
+
+
+def digest_of_sources(sources: Mapping[PurePosixPath, bytes]) -> str:
+    """The digest of these files, by their paths within the package."""
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*")):
-        if path.suffix in SUFFIXES:
-            content = path.read_bytes()
-            digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
-            digest.update(content)
+    for path, content in sorted(sources.items()):
+        digest.update(f"{path} {len(content)}\n".encode())
+        digest.update(content)
     return digest.hexdigest()
 
 
