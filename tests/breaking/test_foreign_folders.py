@@ -6,9 +6,9 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
+from forging import change
 from trainee import assert_same_run
 
 from deepcs.analysis.report import make_report
@@ -70,17 +70,6 @@ def study(finished_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def run(half: Path, tmp_path: Path) -> Path:
     shutil.copytree(half, tmp_path / "run")
     return tmp_path / "run"
-
-
-def change(run: Path, *, forge: bool = True, **settings: Any) -> None:
-    """Edit settings in config.json; forge: as one who knows how its digest is made."""
-    path = run / "config.json"
-    content = json.loads(path.read_bytes())
-    content["config"] |= settings
-    if forge:
-        del content["digest"]
-        content["digest"] = digest_of(content)
-    path.write_text(json.dumps(content))
 
 
 EVIL = """

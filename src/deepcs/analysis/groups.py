@@ -20,11 +20,12 @@ from deepcs.analysis.scores import final_score
 from deepcs.analysis.statistics import POINTS, align, step_grid
 from deepcs.analysis.style import Look, look
 from deepcs.curiosity.tiles import Room, Tile
+from deepcs.runs.checkpoint import newest_state
 from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.load import read_curve, summarise_games
-from deepcs.runs.logs import parse_room, read_visits
+from deepcs.runs.logs import check_logs, parse_room, read_visits
 from deepcs.runs.saved_config import to_json
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.study import Study, differences
@@ -241,6 +242,8 @@ def read_result(path: Path, wanted: RunConfig) -> RunResult | None:
     curve = read_curve(path, ("step", "score", "intrinsic", "seconds"))
     if not len(curve["step"]):
         return None
+    if saved.format != 1 and (newest := newest_state(folder.checkpoints)) is not None:
+        check_logs(path, *newest)
     games = summarise_games(path, saved.config.world)
     return RunResult(
         path.name,

@@ -123,6 +123,7 @@ class Report:
         self.games = games
         self.videos = videos
         self._say = say
+        self._allow_code = allow_code
         self._evaluations = Evaluations(folder / "data" / "evaluations", say, allow_code)
         self._written: set[Path] = set()
 
@@ -226,11 +227,11 @@ class Report:
         what = f"{best.group.label}, best run, after {best.step:,} steps: its best game."
         if not path.is_file():
             self._say(f"Filming {best.run.name} ...")
-            agent = load_agent(best.run.path, best.step, allow_code=True)  # it has played already
             best_game = int(best.evaluation.scores.argmax())
             try:
+                agent = load_agent(best.run.path, best.step, allow_code=self._allow_code)
                 record(agent, path, game=best_game, max_steps=VIDEO_STEPS)
-            except ValueError as error:  # a user's own environment may not render
+            except ValueError as error:  # code not allowed; an environment that does not render
                 return f"{what} No video: {error}", None
         self._written.add(path)
         return what, f"videos/{path.name}"

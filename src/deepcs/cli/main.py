@@ -147,7 +147,11 @@ def _end(error: Exception | KeyboardInterrupt, interrupted: bool) -> NoReturn:
 
 
 def _speak_any_language() -> None:
-    """Print replacements for characters that the terminal does not have."""
+    """Print replacements for characters that the terminal does not have; print nothing where a
+    stream was closed.
+    """
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

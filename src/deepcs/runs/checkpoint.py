@@ -24,13 +24,18 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-from deepcs.system.files import delete_folder, holds_only, sync_folder, write_synced
+from deepcs.system.files import delete_folder, holds_only, read_file, sync_folder, write_synced
 from deepcs.system.snapshot import SnapshotError, from_arrays, to_arrays
 
 NEEDED = ("weights.safetensors", "actors.safetensors", "state.json")
 MANIFEST = "manifest.json"
 FILES = re.compile(r"(weights|learner|actors)\.safetensors|(state|manifest)\.json")
 UNFINISHED = re.compile(r"\.\d+\.(new|old)")  # a checkpoint that is being written, or deleted
+
+UNREADABLE = (  # what reading a file of somebody else's raises
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, IndexError),
+    *(RecursionError, SafetensorError),
+)
 
 
 class CheckpointError(ValueError):
@@ -125,13 +130,15 @@ def read_checked(folder: Path, step: int) -> dict[str, bytes]:
     """The files of a checkpoint, after a check of their hashes."""
     where = folder / str(step)
     try:
-        hashes = json.loads((where / MANIFEST).read_bytes())
+        hashes = json.loads(read_file(where / MANIFEST))
         names = [*NEEDED, *(name for name in hashes if name not in NEEDED)]
         if any(Path(name).name != name for name in names):
             raise ValueError("its manifest names files elsewhere")
-        contents = {name: (where / name).read_bytes() for name in names}
+        contents = {name: read_file(where / name) for name in names}
         wrong = [n for n in names if hashlib.sha256(contents[n]).hexdigest() != hashes[n]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not wrong and (found := json.loads(contents["state.json"])["step"]) != step:
+            raise ValueError(f"it is that of step {found}")
+    except UNREADABLE as error:
         raise CheckpointError(f"Checkpoint {where} is damaged ({error}).") from error
     if wrong:
         raise CheckpointError(f"Checkpoint {where} is damaged ({', '.join(wrong)}).")
@@ -141,15 +148,20 @@ def read_checked(folder: Path, step: int) -> dict[str, bytes]:
 def load_checkpoint(folder: Path, step: int) -> Checkpoint:
     """Read and check one checkpoint; raises CheckpointError if it is damaged."""
     contents = read_checked(folder, step)
-    state = json.loads(contents["state.json"])
-    arrays = load_arrays(contents["actors.safetensors"])
-    return Checkpoint(
-        state["step"],
-        load_arrays(contents["weights.safetensors"]),
-        load_arrays(contents["learner.safetensors"]) if "learner.safetensors" in contents else {},
-        from_arrays(arrays, state["actors"]),
-        state["state"],
-    )
+    try:
+        state = json.loads(contents["state.json"])
+        if not isinstance(state["state"], dict):
+            raise TypeError("its state is no dict")
+        learner = contents.get("learner.safetensors")
+        return Checkpoint(
+            step,
+            load_arrays(contents["weights.safetensors"]),
+            {} if learner is None else load_arrays(learner),
+            from_arrays(load_arrays(contents["actors.safetensors"]), state["actors"]),
+            state["state"],
+        )
+    except UNREADABLE as error:
+        raise CheckpointError(f"Checkpoint {folder / str(step)} is damaged ({error}).") from error
 
 
 def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
@@ -169,6 +181,19 @@ def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
             "train again into a new folder."
         )
     return None, damaged
+
+
+def newest_state(folder: Path) -> tuple[int, dict[str, Any]] | None:
+    """Step and state of the newest checkpoint whose state is undamaged; reads no more of it."""
+    for step in reversed(checkpoint_steps(folder)):
+        where = folder / str(step)
+        with suppress(*UNREADABLE):
+            content = read_file(where / "state.json")
+            digest = json.loads(read_file(where / MANIFEST))["state.json"]
+            state: dict[str, Any] = json.loads(content)["state"]
+            if hashlib.sha256(content).hexdigest() == digest:
+                return step, state
+    return None
 
 
 def is_whole(folder: Path, step: int) -> bool:

@@ -221,7 +221,9 @@ class RunConfig:
     @property
     def update_steps(self) -> int:
         """Steps of one update, over all actors."""
-        return self.actors * int(self.learner.n_steps)
+        learner = self.learner  # of an agent of the user's own, as it was saved: a dict
+        steps = learner["n_steps"] if isinstance(learner, dict) else learner.n_steps
+        return self.actors * int(steps)
 
     def whole_updates(self, steps: int) -> int:
         """Steps rounded up to whole updates."""

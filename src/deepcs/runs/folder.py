@@ -19,7 +19,7 @@ from deepcs.runs.lease import Lease, Terms, is_leased
 from deepcs.runs.saved_config import ADDED, from_json, to_json
 from deepcs.runs.trust import code_digests, is_signed, sign
 from deepcs.runs.versions import FORMAT, READABLE, versions
-from deepcs.system.files import delete_folder, holds_only, refuse_links, write_whole
+from deepcs.system.files import delete_folder, holds_only, read_file, refuse_links, write_whole
 
 SAVED = "saved"  # an empty file: the run has had a checkpoint
 EVENTS = re.compile(r"events\.out\.tfevents\..*")
@@ -173,7 +173,7 @@ class RunFolder:
     @property
     def was_saved(self) -> bool:
         """Whether the run has ever had a checkpoint, even if that was deleted."""
-        return (self.path / SAVED).is_file()
+        return os.path.lexists(self.path / SAVED)
 
     def note_saved(self) -> None:
         """Remember for good that there was a checkpoint."""
@@ -207,7 +207,7 @@ class RunFolder:
         """What config.json holds; refuses a file that was changed, unless that is accepted."""
         path = self.path / "config.json"
         try:
-            saved = json.loads(path.read_bytes())
+            saved = json.loads(read_file(path))
         except FileNotFoundError as error:
             raise RunError(
                 f"{self.path} is not the folder of a run: it has no config.json; "
@@ -227,7 +227,8 @@ class RunFolder:
                 f"{written_by.get('deepcs', 'unknown')}."
             )
         content = {key: value for key, value in saved.items() if key != "digest"}
-        changed = saved["format"] != 1 and saved.get("digest") != digest_of(content)
+        guarded = saved["format"] != 1 or "digest" in saved
+        changed = guarded and saved.get("digest") != digest_of(content)
         if changed and not accept_changes:
             raise RunError(
                 f"{path} was changed since deepcs wrote it; restore it from a copy, or take it as "
@@ -237,6 +238,8 @@ class RunFolder:
             config = from_json(saved["config"])
             config.check()
             segments = tuple(Segment(*map(int, pair)) for pair in saved["segments"])
+            if not all(isinstance(each, str) for each in written_by.values()):
+                raise ValueError("its versions are not all text")
             return SavedRun(
                 config,
                 segments,
@@ -270,10 +273,11 @@ def check_settings(
 
     identity: of the settings as read here; those of a user's agent may have changed since.
     """
-    if saved.format == 1 or accept_changes:
+    under = checkpoint.state.get("settings") if checkpoint else None
+    if accept_changes or (saved.format == 1 and under is None):
         return
     known = {saved.identity, *saved.accepted}
-    if identity not in known or (checkpoint and checkpoint.state.get("settings") not in known):
+    if identity not in known or (checkpoint and under not in known):
         raise RunError(
             f"The settings in {folder.path} are not those that its checkpoint was saved under; "
             "restore config.json from a copy, or go on with what it says by --accept-changes."

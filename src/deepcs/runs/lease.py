@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from deepcs.runs.checkpoint import FILES, UNFINISHED
-from deepcs.system.files import delete_folder, holds_only, write_whole
+from deepcs.system.files import delete_folder, holds_only, read_file, write_whole
 
 LEASE_SECONDS = 60.0
 RENEWALS = 4  # in the time after which a lease that is not renewed counts as lost
@@ -123,9 +123,9 @@ def _epochs(leases: Path) -> list[int]:
 def _alive(staging: Path, now: float) -> Owner | None:
     """The owner of a staging folder, unless it has released the lease, ended, or is overdue."""
     try:
-        owner = Owner(**json.loads((staging / OWNER).read_bytes()))
+        owner = Owner(**json.loads(read_file(staging / OWNER)))
         overdue = now - (staging / OWNER).stat().st_mtime > owner.seconds
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None  # being moved away
     return None if overdue or owner.gone else owner
 

@@ -19,6 +19,7 @@ from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder, Segment
 from deepcs.runs.logs import GAMES_COLUMNS, VisitLog, parse_room, read_visits
 from deepcs.runs.milestones import first_steps
+from deepcs.system.files import read_file
 
 CURVE_NEEDED = ("step", "score", "intrinsic", "seconds")
 
@@ -78,6 +79,8 @@ def read_curve(path: Path, names: Sequence[str] | None = None) -> dict[str, np.n
     columns, rows = _table(path / "curve.csv", CURVE_NEEDED)
     with _damage_named(path):
         found = _numbers(rows, columns, columns)
+        if not np.isfinite(found["step"]).all():
+            raise ValueError("a step is no number")
     if names is None:
         return found
     return {name: found.get(name, np.full(len(rows), np.nan)) for name in names}
@@ -135,9 +138,9 @@ def _table(path: Path, needed: Sequence[str]) -> tuple[list[str], list[bytes]]:
     compressed = path.with_name(f"{path.name}.gz")
     try:
         if compressed.is_file() and not path.is_file():
-            content = gzip.decompress(compressed.read_bytes())
+            content = gzip.decompress(read_file(compressed))
         else:
-            content = path.read_bytes()
+            content = read_file(path)
     except FileNotFoundError:
         content = b""
     except (OSError, EOFError, zlib.error) as error:

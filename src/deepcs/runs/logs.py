@@ -21,7 +21,7 @@ import numpy as np
 from deepcs.agents.table import FIRST_COLUMNS, LAST_COLUMNS, find_agent
 from deepcs.curiosity.tiles import Room, Tile
 from deepcs.runs.errors import RunError
-from deepcs.system.files import create, write_whole
+from deepcs.system.files import create, read_file, write_whole
 
 GAMES_COLUMNS = ("step", "actor", "score", "intrinsic", "tiles", "steps", "rooms")
 TIME_COLUMNS = ("steps_per_second", "seconds")  # differ from one execution to the next
@@ -68,22 +68,9 @@ class CsvLog:
         The log continues in a new file, made in the staging folder: a former owner keeps the old.
         """
         beside = (staging or path.parent) / f".{path.name}.new"
-        kept = b""
-        if keep is not None:
-            try:
-                kept = path.read_bytes()[: keep.bytes]
-            except OSError as error:
-                raise RunError(f"{path} cannot be read ({error}); restore it.") from error
-            if len(kept) < keep.bytes:
-                raise RunError(
-                    f"{path} is shorter than its checkpoint remembers; restore it from a copy."
-                )
-            if hashlib.sha256(kept).hexdigest() != keep.sha256 and not accept_changes:
-                raise RunError(
-                    f"{path} is not what its checkpoint remembers; restore it from a copy, or go "
-                    "on with it as it is by --accept-changes."
-                )
-        self._columns = kept.partition(b"\n")[0].decode().split(",") if kept else columns
+        kept = b"" if keep is None else read_kept(path, keep, accept_changes)
+        header = kept.partition(b"\n")[0].decode(errors="replace")
+        self._columns = header.split(",") if kept else columns
         self._digest = hashlib.sha256(kept)
         self._file = os.fdopen(create(beside), "wb")
         self._file.write(kept)
@@ -111,6 +98,24 @@ class CsvLog:
 
     def close(self) -> None:
         self._file.close()
+
+
+def read_kept(path: Path, keep: Stand, accept_changes: bool = False) -> bytes:
+    """What a CSV log held when a checkpoint was saved; refuses a log that is no longer that."""
+    try:
+        kept = read_file(path)[: keep.bytes]
+    except OSError as error:
+        raise RunError(f"{path} cannot be read ({error}); restore it.") from error
+    if len(kept) < keep.bytes:
+        raise RunError(f"{path} is shorter than its checkpoint remembers; restore it from a copy.")
+    if hashlib.sha256(kept).hexdigest() != keep.sha256 and not accept_changes:
+        raise RunError(
+            f"{path} is not what its checkpoint remembers; restore it from a copy, or go on with "
+            "it as it is by --accept-changes."
+        )
+    if accept_changes and not kept.startswith(b"step,"):
+        raise RunError(f"{path} is damaged: it has no columns; restore it from a copy.")
+    return kept
 
 
 class VisitLog:
@@ -173,6 +178,19 @@ class VisitLog:
         np.savez_compressed(buffer, rooms=np.array(list(self._rooms), np.str_), **columns)
         write_whole(self._path, buffer.getvalue(), self._staging)
         return self._stand()
+
+
+def stands(state: dict[str, Any]) -> dict[str, Stand]:
+    """Where each log stood when a checkpoint with this state was saved."""
+    return {name: Stand(**each) for name, each in state["logs"].items()}
+
+
+def check_logs(run: Path, step: int, state: dict[str, Any]) -> None:
+    """Raise RunError for logs that are not what a checkpoint, of this step and state, remembers."""
+    stood = stands(state)
+    for name in ("games", "curve"):
+        read_kept(run / f"{name}.csv", stood[name])
+    VisitLog(run / "visits.npz", step, stood["visits"])
 
 
 def read_visits(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:

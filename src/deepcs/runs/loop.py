@@ -28,7 +28,7 @@ from deepcs.runs.checkpoint import (
 )
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, Segment, settings_digest
-from deepcs.runs.logs import GAMES_COLUMNS, CsvLog, Stand, VisitLog, room_text
+from deepcs.runs.logs import GAMES_COLUMNS, CsvLog, Stand, VisitLog, room_text, stands
 from deepcs.runs.progress import Display, Status
 
 KEPT = 2  # newest checkpoints that are kept beside the milestones
@@ -90,7 +90,7 @@ class Logs:
         path, last = folder.path, (folder.staging, accept_changes)
         stood: dict[str, Stand] = {}
         if checkpoint is not None:
-            stood = {name: Stand(**each) for name, each in checkpoint.state["logs"].items()}
+            stood = stands(checkpoint.state)
         step = None if checkpoint is None else checkpoint.step
         self.visits = VisitLog(path / "visits.npz", step, stood.get("visits"), *last)
         self.games = CsvLog(path / "games.csv", GAMES_COLUMNS, stood.get("games"), *last)

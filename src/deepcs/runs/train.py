@@ -21,7 +21,8 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder, SavedRun, Segment, check_settings, settings_digest
 from deepcs.runs.lease import Terms
-from deepcs.runs.logs import curve_columns
+from deepcs.runs.load import read_curve
+from deepcs.runs.logs import check_logs, curve_columns
 from deepcs.runs.loop import KEPT, Logs, Run
 from deepcs.runs.precision import choose_here
 from deepcs.runs.progress import Display, Silence
@@ -83,7 +84,8 @@ def train(
                 return _begin(folder, config, workers, display)
         finally:
             folder.unlock()
-    begun = ADDED | folder.read_config(accept_changes=accept_changes).settings
+    saved = folder.read_config(accept_changes=accept_changes)
+    begun = ADDED | saved.settings
     # What was not asked for stays as it was chosen where the run began.
     asked = json.loads(json.dumps(to_json(config)))
     if "novelty" in asked:  # the picture of a cell was chosen where the run began
@@ -109,7 +111,8 @@ def train(
         workers=workers,
         display=display,
         lease=lease,
-        allow_code=True,  # it was named by whoever calls this
+        # A network that was chosen where the run began was not named by whoever calls this.
+        allow_code=set(code_of(saved.config)) <= set(code_of(config)),
         accept_changes=accept_changes,
     )
 
@@ -172,7 +175,7 @@ def _resume(
     config, segments = saved.config.resolved(), saved.segments
     checkpoint, _ = newest_checkpoint(folder.checkpoints)
     check_settings(folder, saved, settings_digest(config), checkpoint, accept_changes)
-    if checkpoint is None and folder.was_saved:
+    if checkpoint is None and (folder.was_saved or _has_logged_past_a_save(folder, config)):
         raise RunError(
             f"The checkpoints of {folder.path} are gone, so it cannot go on; its logs are safe. "
             "Restore them from a copy; to begin anew, give another --out or delete the folder."
@@ -193,6 +196,12 @@ def _resume(
         elif segments != saved.segments or (code_of(config) and not saved.trained_here):
             folder.write_config(config, segments, saved, saved.accepted)
         return _go_on(folder, config, segments, workers, display, accept_changes)
+
+
+def _has_logged_past_a_save(folder: RunFolder, config: RunConfig) -> bool:
+    """Whether the logs go on after a step at which a checkpoint must have been saved."""
+    steps = read_curve(folder.path, ("step",))["step"]
+    return bool(len(steps)) and steps[-1] > config.whole_updates(config.checkpoint_every)
 
 
 def _check_made_by(
@@ -258,6 +267,8 @@ def _go_on(
                     folder.staging,
                 )
         if checkpoint is not None and checkpoint.step >= config.steps:
+            if not accept_changes:
+                check_logs(folder.path, checkpoint.step, checkpoint.state)
             display.say(f"{folder.path} is finished: {checkpoint.step:,} steps.")
             return None
         replicas = opened.enter_context(closing(Replicas(config.training(), workers)))

@@ -14,6 +14,7 @@ import secrets
 from pathlib import Path
 
 from deepcs.runs.config import RunConfig
+from deepcs.system.files import read_file
 from deepcs.system.importing import allow, is_path, source_of
 
 KEY_BYTES = 32
@@ -115,5 +116,5 @@ def _key(*, make: bool) -> bytes:
             pass
         finally:
             beside.unlink()
-    key = path.read_bytes() if path.exists() else b""
+    key = read_file(path) if path.exists() else b""
     return key if len(key) == KEY_BYTES else b""

@@ -22,7 +22,7 @@ from deepcs.runs.folder import RunFolder, open_lock
 from deepcs.runs.saved_config import from_json, to_json
 from deepcs.studies.experiment import StudyError, StudyRun
 from deepcs.studies.study import Study, differences
-from deepcs.system.files import write_whole
+from deepcs.system.files import read_file, write_whole
 
 FORMAT = 1
 # All that is left of a study that was killed at its start, or whose damaged study.json was deleted.
@@ -45,10 +45,11 @@ class StudyFolder:
         return self.path / "logs" / f"{run.name}.log"
 
     def unfinished(self, study: Study) -> list[StudyRun]:
-        """Runs without an undamaged checkpoint of their last step."""
-        return [run for run in study.runs if not self._is_finished(run)]
+        """Runs that are not finished."""
+        return [run for run in study.runs if not self.is_finished(run)]
 
-    def _is_finished(self, run: StudyRun) -> bool:
+    def is_finished(self, run: StudyRun) -> bool:
+        """Whether it has an undamaged checkpoint of its last step."""
         saved = self.steps_saved(run)
         checkpoints = RunFolder(self.run_path(run)).checkpoints
         return saved >= run.config.steps and is_whole(checkpoints, saved)
@@ -143,17 +144,15 @@ class StudyFolder:
         """The study that the folder holds."""
         path = self.path / "study.json"
         try:
-            saved = json.loads(path.read_bytes())
+            saved = json.loads(read_file(path))
             if saved["format"] != FORMAT:
                 raise StudyError(
                     f"{path} is of format {saved['format']}, this deepcs reads {FORMAT}; "
                     "use the version that wrote it."
                 )
-            runs = (
-                StudyRun(run["name"], from_json(run["config"]), run["variant"])
-                for run in saved["runs"]
-            )
-            return Study(saved["name"], saved["about"], tuple(runs))
+            study = Study(saved["name"], saved["about"], tuple(map(_read_run, saved["runs"])))
+            _check_text(study.name, study.about)
+            return study
         except FileNotFoundError as error:
             raise StudyError(
                 f"{self.path} holds no study; begin one with deepcs study run, or give its --out."
@@ -170,7 +169,7 @@ class StudyFolder:
         """Why runs failed, by name, in the latest attempt."""
         path = self.path / "failures.json"
         try:
-            found: Any = json.loads(path.read_bytes())
+            found: Any = json.loads(read_file(path))
             if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
                 raise ValueError("it holds no sentences by name")
         except FileNotFoundError:
@@ -183,3 +182,17 @@ class StudyFolder:
 
     def write_failures(self, failures: dict[str, str]) -> None:
         write_whole(self.path / "failures.json", json.dumps(failures, indent=1).encode())
+
+
+def _read_run(saved: dict[str, Any]) -> StudyRun:
+    """A run of study.json; raises ValueError, and other errors, for what no study writes."""
+    run = StudyRun(saved["name"], from_json(saved["config"]), saved["variant"])
+    _check_text(run.name, run.variant)
+    run.config.check()
+    return run
+
+
+def _check_text(*texts: object) -> None:
+    for text in texts:
+        if not isinstance(text, str) or text != text.encode(errors="replace").decode():
+            raise ValueError(f"{text!r} is no text")

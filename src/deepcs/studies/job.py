@@ -72,7 +72,7 @@ class JobProcess:
             "OMP_NUM_THREADS": str(job.config.threads),
             "OPENBLAS_NUM_THREADS": "1",
         }
-        command = [sys.executable, "-m", "deepcs.studies.job"]
+        command = [sys.executable, "-P", "-m", "deepcs.studies.job"]
         with job.log.open("ab") as log:
             self._log_began = log.tell()
             self._popen = subprocess.Popen(

@@ -13,6 +13,7 @@ from pathlib import Path
 from deepcs.envs.roms import atari_game
 from deepcs.runs.config import RunConfig
 from deepcs.studies.experiment import StudyError
+from deepcs.system.files import read_file
 
 ENOUGH = 0.97  # of the best speed: fewer runs at a time need less memory
 
@@ -45,7 +46,7 @@ class Measured:
 def read_measured(cache: Path) -> Measured | None:
     """What was measured before; None: nothing."""
     try:
-        saved = json.loads(cache.read_bytes())
+        saved = json.loads(read_file(cache))
         speeds = {int(n): float(speed) for n, speed in saved["steps_per_second"].items()}
         known = Measured(str(saved["world"]), int(saved["cores"]), speeds)
         if not speeds or not all(n >= 1 and 0 < speeds[n] < math.inf for n in speeds):

@@ -18,6 +18,7 @@ from deepcs.runs.progress import duration, short_number
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.pace import Pace, read_measured
+from deepcs.system.files import read_file
 
 State = Literal["done", "running", "waiting", "failed"]
 STYLES: dict[State, str] = {
@@ -61,6 +62,8 @@ class Facts:
     """a process trains it"""
     lease: int
     """when its lease last changed hands, in nanoseconds; 0: it never had one"""
+    finished: bool
+    """it has an undamaged checkpoint of its last step"""
 
 
 class Watch:
@@ -85,9 +88,9 @@ class Watch:
         ]
 
     def _status(self, run: StudyRun, begun: bool, reason: str) -> RunStatus:
-        facts = self._facts(run) if begun else Facts(0, LastRow(), False, 0)
+        facts = self._facts(run) if begun else Facts(0, LastRow(), False, 0, False)
         state: State = "waiting"
-        if facts.saved >= run.config.steps:
+        if facts.finished:
             state = "done"
         elif facts.held:
             state = "running"
@@ -102,13 +105,14 @@ class Watch:
 
     def _facts(self, run: StudyRun) -> Facts:
         path, known = self._folder.run_path(run), self._known.get(run.name)
-        if known is not None and not known.held and known.saved >= run.config.steps:
+        if known is not None and not known.held and known.finished:
             return known
         lease = lease_changed(path)
         if known is not None and not known.held and known.lease == lease:
             return known
         held = holder(path) is not None  # first: what it saves as it ends is then seen
-        facts = Facts(self._folder.steps_saved(run), last_row(path), held, lease)
+        saved, finished = self._folder.steps_saved(run), self._folder.is_finished(run)
+        facts = Facts(saved, last_row(path), held, lease, finished)
         self._known[run.name] = facts
         return facts
 
@@ -131,10 +135,8 @@ def last_row(run: Path) -> LastRow:
     """The last whole row of a run's curve.csv; step 0 if there is none."""
     path = run / "curve.csv"
     try:
-        with path.open("rb") as file:
-            file.seek(-min(TAIL, path.stat().st_size), 2)
-            rows = file.read().decode(errors="replace").split("\n")[:-1]
-    except (FileNotFoundError, IsADirectoryError):
+        rows = read_file(path, TAIL).decode(errors="replace").split("\n")[:-1]
+    except OSError:
         return LastRow()
     cells = rows[-1].split(",") if rows else []
     if len(cells) < len(FIRST_COLUMNS) + len(LAST_COLUMNS):

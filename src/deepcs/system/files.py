@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -31,6 +32,20 @@ def refuse_links(root: Path) -> None:
                     f"{path} is {kind}, and deepcs writes only into ordinary files and folders "
                     "there; take it away, or put a copy of what it points to in its place."
                 )
+
+
+def read_file(path: Path, last: int | None = None) -> bytes:
+    """The content of an ordinary file; raises OSError for any other, which might never end.
+
+    last: read no more than so many bytes at its end.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
+        if last is not None:
+            file.seek(max(0, found.st_size - last))
+        return file.read()
 
 
 def write_whole(path: Path, content: bytes, staging: Path | None = None) -> None:

@@ -110,6 +110,7 @@ class Process:
             self.popen = subprocess.Popen(
                 [
                     sys.executable,
+                    "-P",  # nothing is imported from the current folder unasked
                     "-m",
                     "deepcs.system.process",
                     str(theirs.fileno()),
