@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import sys
@@ -41,6 +42,19 @@ def test_the_changelog_has_a_chapter_on_this_version() -> None:
 @pytest.mark.parametrize("folder", LOGS)
 def test_the_origin_of_every_log_is_told(folder: str) -> None:
     assert f"`{folder}`" in (ROOT / "docs" / "data" / "README.md").read_text()
+
+
+def test_the_way_of_a_step_is_through_ten_files_that_do_what_is_said() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| `(\w+/\w+\.py)` \| (.+?) \|", page, re.MULTILINE)
+    assert len(rows) == len({file for file, _ in rows}) == 10
+    for file, functions in rows:
+        tree = ast.parse((ROOT / "src" / "deepcs" / file).read_text())
+        known = {node.name: node for node in tree.body if hasattr(node, "name")}
+        for kind, _, method in (name.partition(".") for name in re.findall(r"`(.+?)`", functions)):
+            inside = {node.name for node in known[kind].body if hasattr(node, "name")}
+            inherited = kind == "CuriosityGrid" and method == "bonus"  # from lives.py, as it says
+            assert not method or method in inside or inherited, f"{file} has no {kind}.{method}"
 
 
 @dataclass(frozen=True)

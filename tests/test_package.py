@@ -11,6 +11,7 @@ import gymnasium
 import pytest
 
 import deepcs
+from deepcs.agents.table import AGENTS
 from deepcs.envs.mazes import MAZES
 
 LAYERS = (
@@ -48,6 +49,8 @@ def test_every_maze_is_known_to_gymnasium() -> None:
 
 SOURCE = Path(deepcs.__file__).parent
 MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
+TOP = {"_version"}  # of the top level, open to all
+OF_THE_PACKAGE = Path("runs/versions.py")  # needs the package's folder
 
 
 def imported(module: Path) -> set[str]:
@@ -59,18 +62,37 @@ def imported(module: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module} imports relatively"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name.removeprefix("deepcs.") for name in found if name.startswith("deepcs.")}
+    ours = {name for name in found if name.split(".")[0] == "deepcs"}
+    return {name.partition(".")[2] or "deepcs" for name in ours}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_a_module_imports_nothing_of_the_layers_above_it(module: Path) -> None:
-    layers = {name.split(".")[0] for name in imported(module)} - {"_version"}  # open to all
+    layers = {name.split(".")[0] for name in imported(module)} - TOP
+    if module == OF_THE_PACKAGE:
+        layers -= {"deepcs"}
     if len(module.parts) == 1:  # the package itself stands on all layers, and is imported by none
         assert layers <= set(LAYERS)
         return
     assert module.parts[0] in LAYERS, f"{module} is in no layer"
     below = LAYERS[: LAYERS.index(module.parts[0]) + 1]
     assert layers <= set(below), f"{module} imports {layers - set(below)}"
+
+
+def test_the_command_imports_nothing_before_it_can_be_interrupted() -> None:
+    assert imported(Path("../deepcs_command.py")) == {"cli.main.main"}
+
+
+def test_the_agents_names_are_in_their_table_and_nowhere_else() -> None:
+    named = {
+        module.as_posix()
+        for module in MODULES
+        for node in ast.walk(ast.parse((SOURCE / module).read_text()))
+        if isinstance(node, ast.Compare)
+        for each in ast.walk(node)
+        if isinstance(each, ast.Constant) and each.value in AGENTS
+    }
+    assert named == {"runs/saved_config.py"}  # which reads the settings of 0.1
 
 
 def test_the_curiosity_layer_needs_nothing_but_numpy() -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import deepcs
-from deepcs.analysis.groups import common_grid
+from deepcs.analysis.groups import common_steps
 from deepcs.cli.main import main
 from deepcs.envs.mazes import KeyHallway
 from deepcs.film.record import Camera, Tally
@@ -80,4 +80,4 @@ def test_a_short_study_is_compared_at_every_row_that_was_logged() -> None:
     rows = np.array([8000.0, 16000.0, 20000.0])
     run = SimpleNamespace(steps=rows, last_step=20000)
     group: Any = SimpleNamespace(runs=(run,), config=SimpleNamespace(steps=20_000))
-    assert common_grid([group]).tolist() == rows.tolist()
+    assert common_steps([group]).tolist() == rows.tolist()

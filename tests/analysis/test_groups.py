@@ -10,7 +10,7 @@ import pytest
 from generated import ROWS, STEPS, experiment, group_of, level, make_study, results_of, run_path
 from generated import write_run as write
 
-from deepcs.analysis.groups import collect, common_grid, named, total_visits
+from deepcs.analysis.groups import collect, common_steps, named, total_visits
 from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.load import load_run, read_curve, summarise_games
@@ -69,8 +69,8 @@ def test_final_scores_are_those_of_finished_runs_that_ended_a_game(tmp_path: Pat
 
 
 def test_runs_are_compared_at_no_more_steps_than_they_logged(tmp_path: Path) -> None:
-    grid = common_grid(results_of(tmp_path, PAIR).groups)
-    assert grid.tolist() == [STEPS // ROWS * row for row in range(1, ROWS + 1)]
+    steps = common_steps(results_of(tmp_path, PAIR).groups)
+    assert steps.tolist() == [STEPS // ROWS * row for row in range(1, ROWS + 1)]
 
 
 def test_visits_are_summed_over_all_intervals(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from deepcs.analysis.statistics import (
     align,
     bands,
     compare,
+    even_steps,
     holm,
     interquartile_mean,
-    step_grid,
 )
 
 NAN = np.nan
@@ -37,15 +37,15 @@ def matrices(runs: int | None = None, points: int = 4) -> st.SearchStrategy[np.n
 
 
 def test_steps_are_even_and_end_with_the_last() -> None:
-    assert step_grid(1000, 4).tolist() == [250, 500, 750, 1000]
-    grid = step_grid(160_000_000)
+    assert even_steps(1000, 4).tolist() == [250, 500, 750, 1000]
+    grid = even_steps(160_000_000)
     assert (grid.dtype, len(grid), grid[0], grid[-1]) == (np.int64, 200, 800_000, 160_000_000)
 
 
 @unhurried
 @given(st.integers(1, 10**9), st.integers(1, 300))
 def test_steps_never_repeat(last_step: int, points: int) -> None:
-    grid = step_grid(last_step, min(points, last_step))
+    grid = even_steps(last_step, min(points, last_step))
     assert grid[0] >= 1
     assert grid[-1] == last_step
     assert np.all(np.diff(grid) > 0)
@@ -54,7 +54,7 @@ def test_steps_never_repeat(last_step: int, points: int) -> None:
 @pytest.mark.parametrize(("last_step", "points"), [(100, 0), (100, 101), (0, 1)])
 def test_more_points_than_steps_are_refused(last_step: int, points: int) -> None:
     with pytest.raises(ValueError, match=rf"^Got {points} points over {last_step} steps; give"):
-        step_grid(last_step, points)
+        even_steps(last_step, points)
 
 
 # Runs on a common grid

@@ -49,6 +49,7 @@ def test_a_game_with_neither_start_nor_differences_has_its_page(
     assert "not one of the paper's twelve" in page
     assert "Differences" not in page
     assert "start tile" not in page
+    assert "room 0x9C" in " ".join(page.split())
 
 
 def test_the_table_marks_games_that_are_not_the_papers(

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from deepcs import games
-from deepcs.runs.config import PAPER_STEPS
+from deepcs.cli.main import read_command
+from deepcs.cli.runs import Train
+from deepcs.runs.config import PAPER_STEPS, RunConfig
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.study import load_study, read_study, shipped
 
@@ -38,6 +40,18 @@ def test_every_shipped_run_has_a_name_of_its_own_and_is_one_shard(name: str) -> 
     runs = load_study(name).runs
     assert len({run.name for run in runs}) == len(runs)
     assert {run.config.shards for run in runs} == {1}
+
+
+def test_a_study_and_a_command_reach_the_habits_of_baselines(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(
+        EXPERIMENT.replace("KeyHallway", "Freeway") + 'settings = { protocol = "baselines" }\n'
+    )
+    configs = [run.config for run in load_study(str(tmp_path / "study.toml")).runs]
+    command = read_command(["train", "Freeway", "--protocol", "baselines"])
+    assert isinstance(command, Train)
+    for config in (*configs, command.settings.resolved()):
+        assert config.actor_settings()["protocol"] == "baselines"
+        assert config.protocol_settings != RunConfig("Freeway").protocol_settings
 
 
 def test_the_paper_study_is_the_papers_protocol() -> None:

@@ -126,7 +126,7 @@ class Agent:
     """One shard's part of a learner; A2C (a2c.py) is the one to read next."""
 
     name: ClassVar[str]
-    """in messages, folder names and before its settings: --a2c.gamma"""
+    """in messages and before its settings: --a2c.gamma"""
     Settings: ClassVar[type]
     """the dataclass of its settings; see AgentSettings"""
     columns: ClassVar[tuple[str, ...]]

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from deepcs.agents.table import PAPERS_AGENT
 from deepcs.analysis.drawing import Drawing
-from deepcs.analysis.groups import Group, common_grid, named
+from deepcs.analysis.groups import Group, common_steps, named
 from deepcs.analysis.legibility import bend_axis, explain, hidden_words
 from deepcs.analysis.paper_figures import (
     FIRST_ROOM,
@@ -157,7 +157,7 @@ def draw_curves(
     """
     groups = list(dict.fromkeys(group for pair in pairs for group in pair if group is not None))
     compared = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
-    grid = common_grid(groups)
+    steps = common_steps(groups)
     bar_height = 0.24 * len(compared)
     figure = new_figure(3.35 + bar_height + 0.18 * (len(groups) > 4))
     legend_above(figure, [handle(group) for group in groups], spaced(groups[0].world))
@@ -173,14 +173,14 @@ def draw_curves(
     for panel, (measure, heading) in enumerate(MEASURES.items()):
         above = panels[0][panel]
         above.set_title(heading)
-        above.set_xlim(0, grid[-1])
+        above.set_xlim(0, steps[-1])
         above.grid(axis="y")
-        values = {group: group.aligned(measure, grid) for group in groups}
+        values = {group: group.aligned(measure, steps) for group in groups}
         drawn: dict[str, Bands] = {}
         for group in reversed(groups):  # the first lies on top
             band = bands(values[group])
-            draw_bands(above, grid, band, group.look)
-            curves += _curve_rows(heading, group, grid, band)
+            draw_bands(above, steps, band, group.look)
+            curves += _curve_rows(heading, group, steps, band)
             drawn[group.label] = band
         shorten_ticks(above)
         from_zero(above)
@@ -191,9 +191,9 @@ def draw_curves(
             label_above(above, draw_lines(above, paper_references(groups)))
         comparisons = [compare(values[ours], values[theirs]) for ours, theirs in compared]
         if compared:
-            draw_bars(panels[1][panel], grid, compared, comparisons, labelled=panel == 0)
+            draw_bars(panels[1][panel], steps, compared, comparisons, labelled=panel == 0)
         for (ours, theirs), test in zip(compared, comparisons, strict=True):
-            tests += _test_rows(heading, ours, theirs, grid, test)
+            tests += _test_rows(heading, ours, theirs, steps, test)
         panels[-1][panel].set_xlabel("training steps")
     data = [Table(name, title, (words("measure"), words("group"), STEP, N, *BAND_COLUMNS), curves)]
     if compared:
@@ -220,19 +220,19 @@ def handle(group: Group) -> Line2D:
     return Line2D([], [], markersize=MARK, label=named(group), **style)
 
 
-def draw_bands(axes: Axes, grid: np.ndarray, band: Bands, look: Look) -> None:
+def draw_bands(axes: Axes, steps: np.ndarray, band: Bands, look: Look) -> None:
     """One group: the median's line, the quartiles' area, dotted extremes."""
-    axes.fill_between(grid, band.low, band.high, color=look.colour, alpha=0.18, linewidth=0)
+    axes.fill_between(steps, band.low, band.high, color=look.colour, alpha=0.18, linewidth=0)
     for extreme in (band.least, band.most):
-        axes.plot(grid, extreme, ":", color=look.colour, linewidth=0.9, alpha=0.9)
-    apart = max(1, len(grid) // MARKS)
+        axes.plot(steps, extreme, ":", color=look.colour, linewidth=0.9, alpha=0.9)
+    apart = max(1, len(steps) // MARKS)
     begin = sum(map(ord, look.marker)) % apart  # not all lines at the same steps
     style: dict[str, Any] = {
         "color": look.colour,
         "marker": look.marker,
         "markevery": (begin, apart),
     }
-    axes.plot(grid, band.median, look.line, markersize=MARK, label=look.label, **style)
+    axes.plot(steps, band.median, look.line, markersize=MARK, label=look.label, **style)
 
 
 def _counts(groups: Sequence[Group]) -> str:
@@ -245,19 +245,19 @@ def _counts(groups: Sequence[Group]) -> str:
     return f"{', '.join(parts)}."
 
 
-def _curve_rows(heading: str, group: Group, grid: np.ndarray, band: Bands) -> list[list[Cell]]:
+def _curve_rows(heading: str, group: Group, steps: np.ndarray, band: Bands) -> list[list[Cell]]:
     columns = band.runs, band.median, band.low, band.high, band.least, band.most
     return [
         [heading, group.label, int(step), *(number.item() for number in numbers)]
-        for step, *numbers in zip(grid, *columns, strict=True)
+        for step, *numbers in zip(steps, *columns, strict=True)
     ]
 
 
 def _test_rows(
-    heading: str, ours: Group, theirs: Group, grid: np.ndarray, test: Comparison
+    heading: str, ours: Group, theirs: Group, steps: np.ndarray, test: Comparison
 ) -> list[list[Cell]]:
     columns = test.n, test.m, test.u, test.p, test.corrected, test.effect, test.smallest_p
     return [
         [heading, ours.label, theirs.label, int(step), *(number.item() for number in numbers)]
-        for step, *numbers in zip(grid, *columns, strict=True)
+        for step, *numbers in zip(steps, *columns, strict=True)
     ]

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from deepcs.analysis.curve_figures import BAND_COLUMNS, LINES, READING, STEP, draw_bands
 from deepcs.analysis.drawing import Drawing
-from deepcs.analysis.groups import Group, Results, common_grid, tally
+from deepcs.analysis.groups import Group, Results, common_steps, tally
 from deepcs.analysis.legibility import bend_axis, explain, hidden_words
 from deepcs.analysis.paper_figures import OTHER_GAMES, after
 from deepcs.analysis.published import METHODS, TEN_GAMES, Score, published
@@ -131,18 +131,18 @@ def _draw_game(
     axes: Axes, world: str, groups: Sequence[Group], notes: list[str]
 ) -> list[list[Cell]]:
     """The curves of one game; returns what they draw, and adds to the notes what is to be said."""
-    grid = common_grid(groups)
+    steps = common_steps(groups)
     rows: list[list[Cell]] = []
     drawn: dict[str, Bands] = {}
     for group in reversed(groups):
-        band = drawn[group.label] = bands(group.aligned("score", grid))
-        draw_bands(axes, grid, band, group.look)
+        band = drawn[group.label] = bands(group.aligned("score", steps))
+        draw_bands(axes, steps, band, group.look)
         columns = band.runs, band.median, band.low, band.high, band.least, band.most
         rows += [
             [world, group.label, int(step), *(number.item() for number in numbers)]
-            for step, *numbers in zip(grid, *columns, strict=True)
+            for step, *numbers in zip(steps, *columns, strict=True)
         ]
-    axes.set_xlim(0, grid[-1])
+    axes.set_xlim(0, steps[-1])
     axes.grid(axis="y")
     shorten_ticks(axes)
     from_zero(axes)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from deepcs.analysis.scores import final_score
-from deepcs.analysis.statistics import POINTS, align, step_grid
+from deepcs.analysis.statistics import POINTS, align, even_steps
 from deepcs.analysis.style import Look, look
 from deepcs.curiosity.tiles import Room, Tile
 from deepcs.runs.checkpoint import newest_state
@@ -107,10 +107,10 @@ class Group:
         ]
         return np.array([score for score in scores if not math.isnan(score)], np.float64)
 
-    def aligned(self, measure: str, grid: np.ndarray) -> np.ndarray:
+    def aligned(self, measure: str, steps: np.ndarray) -> np.ndarray:
         """`score` or `intrinsic` of every run on common steps, (runs, points)."""
         values = [run.score if measure == "score" else run.intrinsic for run in self.runs]
-        return align([run.steps for run in self.runs], values, grid)
+        return align([run.steps for run in self.runs], values, steps)
 
 
 def tally(have: int, planned: int) -> str:
@@ -128,17 +128,17 @@ def named(group: Group) -> str:
     return f"{group.label} ({counted(len(group.runs), group.planned)})"
 
 
-def common_grid(groups: Sequence[Group]) -> np.ndarray:
+def common_steps(groups: Sequence[Group]) -> np.ndarray:
     """Steps at which groups are compared: no more of them than the runs have logged rows.
 
     Finer than the log, equal neighbours would be tested twice. Runs with few rows are compared
-    where they were logged, so that no row is lost between the steps of an even grid.
+    where they were logged, so that no row is lost between steps that are even.
     """
     longest = max((run for group in groups for run in group.runs), key=lambda run: len(run.steps))
     last = max(group.config.steps for group in groups)
     if len(longest.steps) <= POINTS and longest.last_step >= last:
         return longest.steps.astype(np.int64)
-    return step_grid(last, min(POINTS, last, len(longest.steps)))
+    return even_steps(last, min(POINTS, last, len(longest.steps)))
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ POSITIONS = "the table in section S1 of its supplement"
 
 FIGURE_2 = {"MontezumaRevenge": "top row", "Seaquest": "bottom row"}
 FIGURE_5 = {"MontezumaRevenge": "left", "Seaquest": "right"}
+OTHER_AGENT = ("MontezumaRevenge", "acktr")  # where the paper has another agent than A2C
 RESET_TREATMENTS = ("never-reset", "life-reset")
 
 OURS = "Ours: not in the paper."
@@ -48,7 +49,7 @@ def after(figure: str, part: str = "") -> str:
 def main_in_paper(groups: Sequence[Group]) -> str:
     """What the paper has of DeepCS and A2C in this world."""
     first = groups[0]
-    if (first.world, first.config.agent) == ("MontezumaRevenge", "acktr"):
+    if (first.world, first.config.agent) == OTHER_AGENT:
         return f"Ours: the paper has ACKTR for DeepCS only, in {ACKTR}."
     if first.config.agent != PAPERS_AGENT:
         return OURS
@@ -82,7 +83,7 @@ def agents_in_paper(groups: Sequence[Group]) -> str:
     """What the paper has of treatments with another agent than A2C, in this world."""
     treatments = {group.config.treatment for group in groups}
     first = groups[0]
-    if (first.world, first.config.agent) != ("MontezumaRevenge", "acktr"):
+    if (first.world, first.config.agent) != OTHER_AGENT:
         return OURS
     if "deepcs" not in treatments:
         return OURS

@@ -137,7 +137,7 @@ def games_table(results: Results) -> Iterator[Table]:
             [
                 spaced(world),
                 *(None if a is None else f"0x{a:02X}{extra}" for a in (facts.x, facts.y)),
-                facts.room_is,
+                facts.room_in_words,
                 f"{facts.bounds.width}×{facts.bounds.height}",
                 ", ".join(map(str, tiles)),
                 ", ".join(weights),

@@ -26,10 +26,10 @@ READING_BARS = (
 )
 
 
-def spans(mask: np.ndarray, grid: np.ndarray) -> list[tuple[float, float]]:
+def spans(mask: np.ndarray, steps: np.ndarray) -> list[tuple[float, float]]:
     """(start, width) of each stretch of steps where the mask holds; a point covers the steps
     since the one before it."""
-    edges = np.concatenate(([0], grid))
+    edges = np.concatenate(([0], steps))
     padded = np.concatenate(([False], mask, [False])).astype(np.int8)
     begins, ends = np.flatnonzero(np.diff(padded) == 1), np.flatnonzero(np.diff(padded) == -1)
     return [
@@ -39,7 +39,7 @@ def spans(mask: np.ndarray, grid: np.ndarray) -> list[tuple[float, float]]:
 
 def draw_bars(
     axes: Axes,
-    grid: np.ndarray,
+    steps: np.ndarray,
     pairs: Sequence[tuple[Group, Group]],
     tests: Sequence[Comparison],
     *,
@@ -58,13 +58,13 @@ def draw_bars(
         for ahead, top, where in sides:
             place = top, 0.4
             style: dict[str, Any] = {"color": ahead.look.colour, "linewidth": 0}
-            axes.broken_barh(spans(light & ~dark & where, grid), place, alpha=LIGHT, **style)
-            axes.broken_barh(spans(dark & where, grid), place, **style)
+            axes.broken_barh(spans(light & ~dark & where, steps), place, alpha=LIGHT, **style)
+            axes.broken_barh(spans(dark & where, steps), place, **style)
         if light.any() or np.any(test.smallest_p < ALPHA):
             axes.axhline(row, color=PALE, linewidth=0.6, zorder=0)
         else:
             text = "too few runs for p < 0.05"
-            axes.text(grid[-1] / 2, row, text, color=FAINT, ha="center", va="center")
+            axes.text(steps[-1] / 2, row, text, color=FAINT, ha="center", va="center")
     axes.set_ylim(len(pairs) - 0.4, -0.6)
     axes.set_yticks(range(len(pairs)), labels if labelled else [""] * len(pairs))
     axes.tick_params(axis="y", length=0)

@@ -1,7 +1,7 @@
 """The paper's statistics over many runs: medians, quartiles and Mann-Whitney U at every step.
 
 Everything is a pure function of arrays (runs, points), one row a run and one column a step of a
-common grid; NaN stands where a run has no value.
+common steps; NaN stands where a run has no value.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from deepcs.analysis.rank_tests import largest_test, rank_test, smallest_p
 POINTS = 200  # steps at which runs are compared: as fine as a figure of the paper's size shows
 
 
-def step_grid(last_step: int, points: int = POINTS) -> np.ndarray:
+def even_steps(last_step: int, points: int = POINTS) -> np.ndarray:
     """The common steps, int64 (points,): evenly spaced, the last of them `last_step`.
 
-    >>> step_grid(1000, 4)
+    >>> even_steps(1000, 4)
     array([ 250,  500,  750, 1000])
     """
     if not 1 <= points <= last_step:
@@ -32,15 +32,15 @@ def step_grid(last_step: int, points: int = POINTS) -> np.ndarray:
 
 
 def align(
-    steps: Sequence[np.ndarray], values: Sequence[np.ndarray], grid: np.ndarray
+    steps: Sequence[np.ndarray], values: Sequence[np.ndarray], common: np.ndarray
 ) -> np.ndarray:
-    """Each run's last value at or before each step of the grid, float64 (runs, points).
+    """Each run's last value at or before each of the common steps, float64 (runs, points).
 
     steps, values: an array (rows,) a run, steps ascending. NaN rows, logged before the first game
     was over, are skipped. A run is NaN before its first value and after its last row: a shorter
     run is not extended.
     """
-    aligned = np.full((len(steps), len(grid)), np.nan)
+    aligned = np.full((len(steps), len(common)), np.nan)
     for run, (logged, value) in enumerate(zip(steps, values, strict=True)):
         if logged.shape != value.shape or logged.ndim != 1:
             raise ValueError(
@@ -52,8 +52,8 @@ def align(
         known = ~np.isnan(value)
         if not known.any():
             continue
-        row = np.searchsorted(logged[known], grid, side="right") - 1
-        has_value = (row >= 0) & (grid <= logged[-1])
+        row = np.searchsorted(logged[known], common, side="right") - 1
+        has_value = (row >= 0) & (common <= logged[-1])
         aligned[run, has_value] = value[known][row[has_value]]
     return aligned
 
@@ -122,7 +122,7 @@ def compare(ours: np.ndarray, theirs: np.ndarray) -> Comparison:
     if ours.shape[1] != theirs.shape[1]:
         raise ValueError(
             f"Got {ours.shape[1]} points of ours and {theirs.shape[1]} of theirs; "
-            "align both to the same grid."
+            "align both to the same steps."
         )
     n, m = _counts(ours), _counts(theirs)
     u, p, least = np.full((3, ours.shape[1]), np.nan)

@@ -92,7 +92,10 @@ _TREATMENTS = {
     "deepcs-hash": Look("DeepCS, hash", "#4C8C9B", marker="*"),
     "fading": Look("Fading", "#8C8C00", marker="H"),
 }
-_ACKTR = {"deepcs": ("DeepCS, ACKTR", "#000000"), "plain": ("ACKTR", "#7F7F7F")}
+_OF_AGENTS = {  # of agents that the paper has beside its main one
+    ("deepcs", "acktr"): ("DeepCS, ACKTR", "#000000"),
+    ("plain", "acktr"): ("ACKTR", "#7F7F7F"),
+}
 
 
 def look(treatment: str, agent: str) -> Look:
@@ -102,8 +105,8 @@ def look(treatment: str, agent: str) -> Look:
         base = Look(treatment.replace("-", " ").capitalize(), FAINT, "--")
     if agent == PAPERS_AGENT:
         return base
-    if agent == "acktr" and treatment in _ACKTR:
-        label, colour = _ACKTR[treatment]
+    if (treatment, agent) in _OF_AGENTS:
+        label, colour = _OF_AGENTS[treatment, agent]
         return Look(label, colour, marker=base.marker)
     label = agent_name(agent) if treatment == "plain" else f"{base.label}, {agent_name(agent)}"
     return Look(label, base.colour, "--", base.marker)

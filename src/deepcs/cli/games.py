@@ -53,7 +53,7 @@ def print_games(console: Console) -> None:
             Text(name if facts in TWELVE else f"{name} {ADDED}"),
             _byte(facts.x, facts),
             _byte(facts.y, facts),
-            Text(facts.room_is),
+            Text(facts.room_in_words),
             f"{facts.bounds.x},{facts.bounds.y}",
             f"{facts.bounds.width}×{facts.bounds.height}",
             str(facts.tile),
@@ -156,7 +156,7 @@ def _facts(facts: Game) -> list[tuple[str, str]]:
             f"⌈{bounds.width}/{tile}⌉×⌈{bounds.height}/{tile}⌉",
         ),
         ("weight", _weight(facts)),
-        ("room", facts.room_is),
+        ("room", facts.room_in_words),
         ("room change", _room_change(facts)),
         ("off the board", facts.off_board_is),
     ]

@@ -72,6 +72,9 @@ class at:  # noqa: N801  (reads as a word: room=at(0x83))
     def __call__(self, ram: Ram) -> Room:
         return tuple(byte(ram, address) for address in self.addresses)
 
+    def __str__(self) -> str:
+        return ", ".join(f"0x{address:02X}" for address in self.addresses)
+
 
 def always(x: int, y: int, ram: Ram) -> bool:
     """The player never leaves the board."""
@@ -104,8 +107,8 @@ class Game:
     """where raw units are on the screen"""
     room: Callable[[Ram], Room] = one_room
     """the room or level, from RAM"""
-    room_is: str = "the whole game is one screen"
-    """what a room or level is, in words"""
+    room_is: str = ""
+    """what a room or level is, in words; empty: see `room_in_words`"""
     tile: int = 16
     """tile size in raw units"""
     weight: Weight = "equal"
@@ -151,6 +154,15 @@ class Game:
                 f"Got bounds {self.bounds} of {self.name}; give whole raw units, as RAM has them."
             )
         check_weight(self.weight)
+
+    @property
+    def room_in_words(self) -> str:
+        """What a room is: as the game says, or what can be told of its function."""
+        if self.room_is:
+            return self.room_is
+        if self.room is one_room:
+            return "the whole game is one screen"
+        return str(self.room) if isinstance(self.room, at) else "what a function of RAM returns"
 
     @property
     def rom(self) -> str:
