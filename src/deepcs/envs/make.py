@@ -17,7 +17,7 @@ from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight
 from deepcs.curiosity.tiles import check_whole_tile
 from deepcs.envs.arrays import ArrayObservation
 from deepcs.envs.atari import AtariActor
-from deepcs.envs.layout import ChannelsFirst
+from deepcs.envs.layout import ChannelsFirst, check_dimensions, known_layouts
 from deepcs.envs.maze import Maze
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.pool import ActorPool
@@ -173,13 +173,19 @@ def with_arrays(env: Env) -> Env:
 
     Images that its factory has already transposed stay as they are.
     """
-    layout = env.image_layout if isinstance(env, CuriosityWrapper) else None
-    arrays = ArrayObservation(env)
-    shown = arrays if arrays.changes else env
+    layouts = known_layouts(env)
+    shown = with_numbers(env)
+    check_dimensions(shown.observation_space)
     if any(isinstance(layer, ChannelsFirst) for layer in layers(env)):
         return shown
-    turned = ChannelsFirst(shown, layout)
+    turned = ChannelsFirst(shown, layouts)
     return turned if turned.changes else shown
+
+
+def with_numbers(env: Env) -> Env:
+    """The environment with observations as arrays of numbers, as a pool keeps them."""
+    arrays = ArrayObservation(env)
+    return arrays if arrays.changes else env
 
 
 @dataclass(frozen=True)
