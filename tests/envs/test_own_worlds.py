@@ -99,7 +99,7 @@ def test_many_positions_outside_the_bounds_are_warned_of_once() -> None:
             env.step(0)
     (warning,) = caught
     assert str(warning.message).startswith("More than a tenth of the first 1,000 positions are out")
-    assert "x 0..99 and y 0..0" in str(warning.message)
+    assert "x from 0 to below 100 and y from 0 to below 1," in str(warning.message)
 
 
 def test_frozen_lakes_goal_is_a_tile_that_pays() -> None:

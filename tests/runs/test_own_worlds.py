@@ -140,6 +140,43 @@ def test_a_factory_that_hides_the_grid_cannot_be_trained_with_it() -> None:
     short(f"{HERE}:blind_cart", treatment="no-grid").resolved().fitted()
 
 
+def forgetful_cart(
+    grid: bool = True, lifetime: str = "game", tile: Any = None, graded: bool = False
+) -> gymnasium.Env[Any, Any]:
+    """Takes what it does not hand on."""
+    return cart(grid)
+
+
+def lasting_cart(grid: bool = True) -> gymnasium.Env[Any, Any]:
+    return cart(grid, lifetime="never")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (
+            {"treatment": "never-reset"},
+            "forgetful_cart has lifetime 'game', where .* 'never'; take",
+        ),
+        (
+            {"tile": 3},
+            r"forgetful_cart has tile \(0.05, 0.02\), where this run has 3; take tile as",
+        ),
+        ({"graded": True}, r"has graded False, where .* hand it to .*Wrapper\(graded=graded\)\.$"),
+    ],
+)
+def test_a_factory_that_does_not_hand_on_what_it_takes_is_refused(
+    settings: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        short(f"{HERE}:forgetful_cart", **settings).resolved().fitted()
+    short(f"{HERE}:forgetful_cart").resolved().fitted()
+    with pytest.raises(
+        ValueError, match="lasting_cart has lifetime 'never', where this run has 'g"
+    ):
+        short(f"{HERE}:lasting_cart").resolved().fitted()
+
+
 def test_a_locate_that_raises_in_training_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^locate raised StopIteration \(\); fix it") as refusal:
         train(short(f"{HERE}:lost_cart"), tmp_path / "run", workers=1)

@@ -60,10 +60,10 @@ class Bounds:
 
     @property
     def words(self) -> str:
-        """`x 0..18 and y 0..18`."""
-        last = 1 if self.is_whole else 0
-        right, bottom = self.x + self.width - last, self.y + self.height - last
-        return f"x {self.x}..{right} and y {self.y}..{bottom}"
+        """`x from 0 to below 19 and y from 0 to below 19`; fractions may lie on the far edge."""
+        to = "to below" if self.is_whole else "to"
+        right, bottom = round(self.x + self.width, 9), round(self.y + self.height, 9)
+        return f"x from {self.x} {to} {right} and y from {self.y} {to} {bottom}"
 
     def to_json(self) -> list[float]:
         return [as_number(number) for number in astuple(self)]

@@ -14,7 +14,7 @@ import numpy as np
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import games, is_name, plain_name
 from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight
-from deepcs.curiosity.tiles import check_whole_tile
+from deepcs.curiosity.tiles import check_whole_tile, sizes
 from deepcs.envs.arrays import ArrayObservation
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.layout import ChannelsFirst, check_dimensions, known_layouts
@@ -140,7 +140,22 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
                 f"{path} {shows} the grid, which this treatment {does}; add an argument to the "
                 f"factory and hand it to CuriosityWrapper: def {name}(grid=True)."
             )
+        _check_handed_on(path, layer, wanted)
     return with_arrays(env)
+
+
+def _check_handed_on(path: str, layer: CuriosityWrapper, wanted: dict[str, Any]) -> None:
+    """Refuse a wrapper that has other settings than those that are recorded."""
+    grid = layer.explorer.grid
+    has: dict[str, Any] = {"lifetime": grid.lifetime, "graded": layer.explorer.graded}
+    if wanted["tile"] is not None and sizes(grid.tile) != sizes(wanted["tile"]):
+        has["tile"] = grid.tile
+    for key, value in has.items():
+        if value != wanted[key]:
+            raise ValueError(
+                f"{path} has {key} {value!r}, where this run has {wanted[key]!r}; take {key} as an "
+                f"argument of the factory and hand it to CuriosityWrapper({key}={key})."
+            )
 
 
 def _made_novel(path: str, env: Env, novel: dict[str, Any], wanted: dict[str, Any]) -> Env:
@@ -262,6 +277,14 @@ def _check_settings(world: str, settings: dict[str, Any]) -> None:
         )
 
 
+def _call(factory: Callable[[], Env]) -> Env:
+    """The environment that a function makes, for a pool."""
+    env = factory()
+    if not isinstance(env, gymnasium.Env):
+        raise ValueError(f"The function returned {env!r}; return a Gymnasium environment.")
+    return with_numbers(env)
+
+
 def make_vec(
     world: str | Game | Callable[[], Env],
     *,
@@ -280,6 +303,7 @@ def make_vec(
     and I mixed; False: R alone. weight: of the mix, as in mix_rewards;
     None: the world's own. I and R alone are in the infos, as `intrinsic` and `game_reward`. An
     environment made by a function keeps its own reward: set mix and weight in its CuriosityWrapper.
+    Observations that are not arrays become such, as in ArrayObservation.
 
     >>> envs = make_vec("MontezumaRevenge", num_envs=2, workers=0)
     >>> observations, infos = envs.reset()
@@ -287,11 +311,17 @@ def make_vec(
     (2, 5, 84, 84)
     """
     check_whole("num_envs {}", num_envs, 1, limits.ACTORS)
+    if not isinstance(world, (str, Game)) and not callable(world):
+        raise ValueError(
+            f"Got {type(world).__name__} as the world; give a name, a deepcs.Game, or a function "
+            "that makes an environment, such as lambda: gymnasium.make('CartPole-v1')."
+        )
     if callable(world):
         asked = [*settings, *(["weight"] if weight is not None else []), *([] if mix else ["mix"])]
         if asked:
-            raise ValueError(f"Got {', '.join(asked)} beside a function; set them inside it.")
-        factory = world
+            them = "it" if len(asked) == 1 else "them"
+            raise ValueError(f"Got {', '.join(asked)} beside a function; set {them} inside it.")
+        factory = functools.partial(_call, world)
         mix = False
     else:
         known = world if isinstance(world, Game) else atari_game(world_name(world))
