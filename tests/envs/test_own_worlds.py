@@ -90,6 +90,26 @@ def test_a_locate_that_raises_is_named() -> None:
         walk(locate=lambda env, observation, info: info["x"]).reset()
 
 
+@pytest.mark.parametrize("found", [np.array(3.0), np.array([]), 3, (), "here"])
+def test_what_is_no_position_is_told_with_what_is(found: Any) -> None:
+    with pytest.raises(ValueError, match=r"^locate returned .*; (return a deepcs|give finite num)"):
+        walk(locate=lambda *_: found).reset()
+
+
+@pytest.mark.parametrize("bounds", [None, Bounds(0, 0, 100, 1)])
+def test_a_position_too_far_away_for_its_tiles_is_refused(bounds: Bounds | None) -> None:
+    env = walk(locate=lambda *_: (1e308, 1.0), bounds=bounds, tile=0.01, grid=False)
+    with pytest.raises(ValueError, match=r"^Got a position of 1e\+308 in tiles of 0\.01, too far"):
+        env.reset()
+
+
+def test_what_is_no_function_and_no_choice_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match=r"^Got locate 5, which is no function; pass locate=f"):
+        walk(locate=5)
+    with pytest.raises(ValueError, match=r"^Got mix 'equal'; choose True or False"):
+        walk(mix="equal")
+
+
 def test_many_positions_outside_the_bounds_are_warned_of_once() -> None:
     env = walk(bounds=Bounds(0, 0, 100, 1), shape=(84, 84))
     env.reset()

@@ -248,6 +248,18 @@ def test_other_observations_are_refused_in_one_sentence(agent: TrainedAgent, wro
             look(wrong)
 
 
+def test_numbers_that_are_no_observation_are_refused_in_one_sentence(
+    dict_agent: TrainedAgent,
+) -> None:
+    plane = np.zeros((1, 21, 21), np.uint8)
+    for wrong, sentence in (
+        ([[0.0, 0, 0, 0], [1]], r"whose rows differ in length to act on; this agent takes float32"),
+        ([0.0, np.nan, 0, 0], "with numbers that are not finite to act on; give finite ones"),
+    ):
+        with pytest.raises(ValueError, match=rf"^Got observations 'observation' {sentence}"):
+            dict_agent.act({"observation": wrong, "grid": plane})
+
+
 def test_a_time_limit_does_not_end_the_return(tmp_path: Path) -> None:
     # At a discount of 0.5, what is left of 4 steps is worth 1.53 in the mean; of endless ones, 2.
     settings = A2CSettings(gamma=0.5, learning_rate=0.01, schedule="constant")

@@ -123,7 +123,13 @@ def tile_index(coordinate: float, first: float, size: float) -> int:
     units = as_number(coordinate) - first
     if isinstance(units, int) and isinstance(size, int):
         return units // size
-    return math.floor(units / size + ROUNDING)
+    try:
+        return math.floor(units / size + ROUNDING)
+    except OverflowError as error:
+        raise ValueError(
+            f"Got a position of {coordinate} in tiles of {size}, too far away for a tile's number; "
+            "return positions within reach, or give larger tiles."
+        ) from error
 
 
 def count_tiles(bounds: Bounds, sizes: tuple[float, float]) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import games, is_name, plain_name
-from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight
+from deepcs.curiosity.reward import UNCLIPPED, Weight, check_mix, check_weight
 from deepcs.curiosity.tiles import check_whole_tile, sizes
 from deepcs.envs.arrays import ArrayObservation
 from deepcs.envs.atari import AtariActor
@@ -311,6 +311,7 @@ def make_vec(
     (2, 5, 84, 84)
     """
     check_whole("num_envs {}", num_envs, 1, limits.ACTORS)
+    mix = check_mix(mix)
     if not isinstance(world, (str, Game)) and not callable(world):
         raise ValueError(
             f"Got {type(world).__name__} as the world; give a name, a deepcs.Game, or a function "

@@ -21,7 +21,7 @@ from deepcs.curiosity.game import Game, Tracker
 from deepcs.curiosity.games import games
 from deepcs.curiosity.grid import Curiosity, CuriosityGrid, Lifetime
 from deepcs.curiosity.hiding import MixWatch, hidden
-from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight, mix_rewards
+from deepcs.curiosity.reward import UNCLIPPED, Weight, check_mix, check_weight, mix_rewards
 from deepcs.curiosity.tiles import Bounds, Position, Tile, TileSize, check_tile
 from deepcs.curiosity.unbounded import UnboundedGrid
 from deepcs.envs.layout import Layout, known_layouts
@@ -124,7 +124,7 @@ class CuriosityWrapper(
         super().__init__(env)
         if bounds is not None and not isinstance(bounds, Bounds):
             raise ValueError(f"Got bounds {bounds!r}; give deepcs.Bounds(x, y, width, height).")
-        self.mix = mix
+        self.mix = check_mix(mix)
         self.grid = grid
         self._moved = False  # a step was made since the game started
         self._lifecycle = Lifecycle()
