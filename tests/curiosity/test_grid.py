@@ -279,7 +279,9 @@ def test_bounds_that_are_no_numbers_are_refused(width: object) -> None:
 @pytest.mark.parametrize("position", [(9, 20), (60, 20), (10, 19), (10, 50)])
 def test_a_position_outside_is_refused_when_clamping_is_off(position: tuple[int, int]) -> None:
     grid = CuriosityGrid(SMALL, clamp=False)
-    with pytest.raises(ValueError, match=r"is outside the grid, which covers x 10\.\.59 and y 20"):
+    with pytest.raises(
+        ValueError, match=r"is outside the grid, which covers x from 10 to below 60 and"
+    ):
         grid.visit(Position(*position))
     assert grid.tiles == 0
 
@@ -315,7 +317,7 @@ def test_mountain_car_has_tiles_of_its_own_units_on_each_axis() -> None:
     assert grid.tile_of(Position(-1.2, -0.07)) == (0, 0)
     assert grid.tile_of(Position(-0.55, 0.001)) == (7, 6)
     assert grid.tile_of(Position(0.6, 0.07)) == (13, 17)  # the far edges are inside
-    with pytest.raises(ValueError, match=r"outside the grid, which covers x -1\.2\.\.0\.6"):
+    with pytest.raises(ValueError, match=r"outside the grid, which covers x from -1\.2 to 0\.6 "):
         grid.tile_of(Position(0.61, 0.0))
 
 
@@ -359,3 +361,10 @@ def test_a_narrow_last_tile_is_not_lost() -> None:
     grid = CuriosityGrid(Bounds(0, 0, 153, 10), tile=2)  # the 77th column is one unit wide
     grid.visit(Position(152, 0))
     assert grid.plane(())[0, -1] == 255
+
+
+def test_bounds_in_whole_numbers_are_told_as_they_hold_for_fractions() -> None:
+    grid = CuriosityGrid(Bounds(-1, -1, 2, 2), tile=1, clamp=False)
+    grid.visit(Position(0.99, 0.5))
+    with pytest.raises(ValueError, match=r"covers x from -1 to below 1 and y from -1 to below 1;"):
+        grid.visit(Position(1.0, 0.5))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+import gymnasium
 import numpy as np
 import pytest
 
-from deepcs.curiosity.hiding import STEPS, MixWatch, hidden
+from deepcs.curiosity.hiding import STEPS, MixWatch, Seen, hidden
 from deepcs.curiosity.reward import Weight, mix_rewards
 
 NOVELTY = np.arange(200) % 4 == 0  # a new tile every fourth step
@@ -34,6 +37,54 @@ def test_a_clip_that_makes_all_rewards_alike_is_noticed(paid: bool) -> None:
     assert sentence is not None
     assert "hides the game's reward here: R of -16 to -1.2 is clipped to -1" in sentence
     assert found(PENDULUM, 0.5, paid=paid) is not None
+
+
+def played(name: str) -> np.ndarray:
+    """R of 1,000 random steps."""
+    env = gymnasium.make(name)
+    env.action_space.seed(0)
+    env.reset(seed=0)
+    rewards = []
+    for _ in range(1_000):
+        _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+        rewards.append(float(reward))
+        if terminated or truncated:
+            env.reset()
+    return np.array(rewards)
+
+
+def test_what_is_clipped_in_most_steps_is_noticed_in_known_worlds() -> None:
+    sentence = hidden("equal", [watched(played("Pendulum-v1"))])
+    assert sentence is not None
+    assert re.search(r"R of -1\d\.\d+ to -0\.\d+ is clipped to -1 in [89]\d% of the st", sentence)
+    assert hidden("equal", [watched(played("Taxi-v4"))]) is not None
+    assert hidden("equal", [watched(played("MountainCar-v0"))]) is None
+
+
+def watched(game: np.ndarray) -> Seen:
+    watch = MixWatch("equal", paid=False)
+    watch.look(game, np.zeros_like(game), np.clip(game, -1, 1))
+    return watch.seen
+
+
+@pytest.mark.parametrize(
+    ("rewards", "said"),
+    [
+        ([-1.0] * 70 + [-10.0] * 29 + [20.0], "R of -10 to 20 is clipped to -1 in 99% of the st"),
+        ([-5.0] * 80 + [-0.5] * 20, None),  # one reward stays one reward
+        ([-5.0, -6.0] * 40 + [-0.5] * 20, "is clipped to -1 in 80% of the steps"),
+        ([-5.0, -6.0] * 39 + [-0.5] * 22, None),
+        ([3.0, 4.0] * 50, "R of 3 to 4 is clipped to 1 in 100% of the steps"),
+        ([10.0, 20.0, 0.0, 0.0] * 25, None),  # a score now and then
+        ([-1.0] * 99 + [100.0], None),
+    ],
+)
+def test_a_reward_is_hidden_where_different_ones_become_one_in_four_of_five_steps(
+    rewards: list[float], said: str | None
+) -> None:
+    sentence = hidden("equal", [watched(np.array(rewards))])
+    assert (sentence is None) == (said is None)
+    assert said is None or said in str(sentence)
 
 
 @pytest.mark.parametrize("weight", ["sum:1", "sum:0", 0.0, 1.0])

@@ -8,7 +8,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.wrappers import TimeLimit, TransformObservation
 
 import deepcs
 from deepcs import Bounds, ChannelsFirst, CuriosityWrapper, Position
@@ -89,6 +90,26 @@ def test_a_locate_that_raises_is_named() -> None:
         walk(locate=lambda env, observation, info: info["x"]).reset()
 
 
+@pytest.mark.parametrize("found", [np.array(3.0), np.array([]), 3, (), "here"])
+def test_what_is_no_position_is_told_with_what_is(found: Any) -> None:
+    with pytest.raises(ValueError, match=r"^locate returned .*; (return a deepcs|give finite num)"):
+        walk(locate=lambda *_: found).reset()
+
+
+@pytest.mark.parametrize("bounds", [None, Bounds(0, 0, 100, 1)])
+def test_a_position_too_far_away_for_its_tiles_is_refused(bounds: Bounds | None) -> None:
+    env = walk(locate=lambda *_: (1e308, 1.0), bounds=bounds, tile=0.01, grid=False)
+    with pytest.raises(ValueError, match=r"^Got a position of 1e\+308 in tiles of 0\.01, too far"):
+        env.reset()
+
+
+def test_what_is_no_function_and_no_choice_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match=r"^Got locate 5, which is no function; pass locate=f"):
+        walk(locate=5)
+    with pytest.raises(ValueError, match=r"^Got mix 'equal'; choose True or False"):
+        walk(mix="equal")
+
+
 def test_many_positions_outside_the_bounds_are_warned_of_once() -> None:
     env = walk(bounds=Bounds(0, 0, 100, 1), shape=(84, 84))
     env.reset()
@@ -98,7 +119,7 @@ def test_many_positions_outside_the_bounds_are_warned_of_once() -> None:
             env.step(0)
     (warning,) = caught
     assert str(warning.message).startswith("More than a tenth of the first 1,000 positions are out")
-    assert "x 0..99 and y 0..0" in str(warning.message)
+    assert "x from 0 to below 100 and y from 0 to below 1," in str(warning.message)
 
 
 def test_frozen_lakes_goal_is_a_tile_that_pays() -> None:
@@ -190,6 +211,115 @@ def unstated() -> gymnasium.Env[Any, Any]:
     return Walk((20, 7, 7))
 
 
+def origin(*_: Any) -> Position:
+    return Position(0, 0)
+
+
+class Shown(gymnasium.Env[Any, Any]):
+    """Shows the same thing in every step."""
+
+    action_space = Discrete(2)
+
+    def __init__(self, space: gymnasium.Space[Any]) -> None:
+        self.observation_space = space
+        space.seed(0)
+        self.shown = space.sample()
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return self.shown, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return self.shown, 0.0, False, False, {}
+
+
+def stated_of_fractions() -> gymnasium.Env[Any, Any]:
+    env = Shown(Box(0, 1, (7, 7, 4)))
+    return CuriosityWrapper(env, locate=origin, layout="CHW", shape=(8, 8))
+
+
+def stated_within() -> gymnasium.Env[Any, Any]:
+    return TimeLimit(walk((7, 7, 4), layout="CHW"), 50)
+
+
+def stated_last_beside() -> gymnasium.Env[Any, Any]:
+    env = Walk((20, 7, 7))
+    return CuriosityWrapper(env, locate=cell, layout="HWC", grid="beside", shape=(8, 8))
+
+
+def stated_first_beside() -> gymnasium.Env[Any, Any]:
+    env = Walk((7, 7, 20))
+    return CuriosityWrapper(env, locate=cell, layout="CHW", grid="beside", shape=(8, 8))
+
+
+def one_column() -> gymnasium.Env[Any, Any]:
+    return CuriosityWrapper(Shown(Box(0, 1, (4,))), locate=origin, shape=(21, 1))
+
+
+def turned_outside() -> gymnasium.Env[Any, Any]:
+    """What is stated inside does not hold for what a wrapper makes of it."""
+    inner = walk((7, 6, 4), layout="HWC", grid=False)
+    space = Box(0, 255, (4, 7, 6), np.uint8)
+    turned = TransformObservation(inner, lambda seen: np.moveaxis(seen, -1, 0), space)
+    return TimeLimit(turned, 50)
+
+
+def stated_in_a_dict() -> gymnasium.Env[Any, Any]:
+    return ChannelsFirst(ambiguous_in_a_dict(), {"image": "HWC"})
+
+
+def cells_of_a_stated_image() -> gymnasium.Env[Any, Any]:
+    return CuriosityWrapper(stated_in_a_dict(), place="pixels", shape=(8, 8))
+
+
+def ambiguous_in_a_dict() -> gymnasium.Env[Any, Any]:
+    return Shown(Dict(image=Box(0, 255, (20, 7, 7), np.uint8)))
+
+
+def stack_of_images() -> gymnasium.Env[Any, Any]:
+    return walk((4, 48, 48, 3), layout=None, grid=False)
+
+
+@pytest.mark.parametrize(
+    ("factory", "shapes"),
+    [
+        ("stated_of_fractions", {"observation": (7, 7, 4), "grid": (1, 8, 8)}),
+        ("stated_within", {"": (8, 7, 4)}),
+        ("stated_last_beside", {"observation": (7, 20, 7), "grid": (1, 8, 8)}),
+        ("stated_first_beside", {"observation": (7, 7, 20), "grid": (1, 8, 8)}),
+        ("one_column", {"observation": (4,), "grid": (1, 21, 1)}),
+        ("stated_in_a_dict", {"image": (7, 20, 7)}),
+        ("cells_of_a_stated_image", {"image": (7, 20, 7), "grid": (1, 8, 8)}),
+    ],
+)
+def test_a_stated_layout_holds_wherever_the_image_is_shown(
+    factory: str, shapes: dict[str, tuple[int, ...]]
+) -> None:
+    env = make_actor(f"{__name__}:{factory}")
+    observation, _ = env.reset()
+    parts = observation if isinstance(observation, dict) else {"": observation}
+    assert {name: part.shape for name, part in parts.items()} == shapes
+    assert observation in env.observation_space
+
+
+def test_a_stated_layout_does_not_hold_for_what_a_wrapper_outside_has_turned() -> None:
+    env = make_actor(f"{__name__}:turned_outside", grid="none")
+    assert env.reset()[0].shape == (4, 7, 6)
+
+
+def test_in_a_dict_an_ambiguous_image_is_stated_by_channels_first_alone() -> None:
+    with pytest.raises(ValueError, match=r"say which: wrap .*First\(env, {'image': 'HWC'}\)") as no:
+        make_actor(f"{__name__}:ambiguous_in_a_dict")
+    assert "CuriosityWrapper" not in str(no.value)
+
+
+def test_a_stack_of_images_is_refused_with_what_to_do() -> None:
+    with pytest.raises(
+        ValueError, match=r"shape \(4, 48, 48, 3\), .*; stack the frames as channels"
+    ):
+        make_actor(f"{__name__}:stack_of_images", grid="none")
+
+
 @pytest.mark.parametrize(
     ("factory", "grid", "shape"),
     [
@@ -222,7 +352,7 @@ def test_an_observation_that_changes_its_shape_is_refused() -> None:
     env = walk()
     env.reset()
     env.unwrapped.shown = (5, 7, 3)
-    with pytest.raises(ValueError, match=r"shape \(5, 7, 3\) .* has \(7, 7, 3\); fix"):
+    with pytest.raises(ValueError, match=r"uint8 \(5, 7, 3\) .* has uint8 \(7, 7, 3\); fix"):
         env.step(0)
 
     def shrinking() -> Walk:
@@ -232,6 +362,43 @@ def test_an_observation_that_changes_its_shape_is_refused() -> None:
 
     with pytest.raises(ValueError, match=r"^Walk returned .* shape \(1, 7, 3\) where .*; fix"):
         deepcs.make_vec(shrinking, num_envs=1, workers=0).reset()
+
+
+@pytest.mark.parametrize("settings", [{"grid": False}, {"grid": "beside"}, {}])
+def test_an_image_that_is_not_of_bytes_is_refused_however_the_plane_is_shown(
+    settings: dict[str, Any],
+) -> None:
+    env = CuriosityWrapper(Shown(Box(0, 255, (7, 7, 3), np.uint8)), locate=origin, **settings)
+    env.reset()
+    env.unwrapped.shown = np.zeros((7, 7, 3), np.float32)
+    with pytest.raises(ValueError, match=r"of float32 \(7, 7, 3\) .* has uint8 \(7, 7, 3\); fix"):
+        env.step(0)
+
+
+@pytest.mark.parametrize("grid", [True, False])
+def test_every_array_of_an_observation_has_the_shape_that_was_declared(grid: bool) -> None:
+    env = CuriosityWrapper(Shown(Box(0, 1, (3,))), locate=origin, grid=grid)
+    env.reset()
+    env.unwrapped.shown = np.zeros(4, np.float32)
+    with pytest.raises(
+        ValueError, match=r"an observation of float32 \(4,\) .* float32 \(3,\); fix"
+    ):
+        env.step(0)
+    inner = Dict(a=Box(0, 1, (3,)), b=Dict(c=Box(0, 1, (2,))), d=Discrete(2))
+    env = CuriosityWrapper(Shown(inner), locate=origin, grid=grid)
+    good, _ = env.reset()
+    env.unwrapped.shown = {**good, "b": {"c": np.zeros((2, 1), np.float32)}}
+    with pytest.raises(ValueError, match=r"an observation 'b/c' of float32 \(2, 1\) .*; fix"):
+        env.step(0)
+    env.unwrapped.shown = {"a": good["a"]}
+    with pytest.raises(ValueError, match=r"an observation without 'b/c', which"):
+        env.step(0)
+
+
+@pytest.mark.parametrize("shape", [84, (8.0, 8), "ab", (8,), (0, 8), None])
+def test_a_plane_that_has_no_height_and_width_is_refused(shape: Any) -> None:
+    with pytest.raises(ValueError, match=r"^Got shape .*; give the plane's height and width in"):
+        CuriosityWrapper(Walk(), locate=cell, shape=shape)
 
 
 def mixed_walk(grid: bool = True) -> gymnasium.Env[Any, Any]:

@@ -225,7 +225,17 @@ def test_an_environment_of_ones_own_is_found_by_module_and_factory(tmp_path):
         (lambda: deepcs.make_vec("Freeway", seed=-1), "Got seed -1"),
         (lambda: deepcs.make_vec("Freeway", weight=1.5), "Got reward weight 1.5"),
         (lambda: deepcs.make_vec("Freeway", wait=0.5), "wait for Freeway; choose from proto"),
-        (lambda: deepcs.make_vec(AtariActor, mix=False), "Got mix beside a function"),
+        (lambda: deepcs.make_vec(AtariActor, mix=False), "mix beside a function; set it inside it"),
+        (
+            lambda: deepcs.make_vec(AtariActor, mix=False, weight=1.0),
+            "Got weight, mix beside a function; set them inside it",
+        ),
+        (lambda: deepcs.make_vec("Freeway", mix="equal"), "Got mix 'equal'; choose True or False"),
+        (
+            lambda: deepcs.make_vec(gymnasium.make("CartPole-v1")),
+            "Got TimeLimit as the world; give a name, a deepcs.Game, or a function",
+        ),
+        (lambda: deepcs.make_vec(lambda: 3, workers=0), "The function returned 3; return a Gymn"),
         (lambda: deepcs.make_vec("MountainCar-v0"), r"'MountainCar-v0'; choose from Alien"),
         (lambda: deepcs.make_vec("KeyHallway", max_frames=9), "max_frames 9 for KeyHallway"),
         (lambda: deepcs.make_vec("KeyHallway", grid="stacked"), "KeyHallway takes plane or none"),

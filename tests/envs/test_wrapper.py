@@ -270,7 +270,7 @@ def test_bad_inputs_are_refused_in_one_sentence():
     with pytest.raises(ValueError, match="already has a 'grid'"):
         CuriosityWrapper(four_rooms(), locate=minigrid_cell)
     for place in (7, "ab", (), {}):
-        with pytest.raises(TypeError, match=r"locate returned .*; return a deepcs.Position"):
+        with pytest.raises(ValueError, match=r"locate returned .*; return a deepcs.Position"):
             CuriosityWrapper(cart, locate=lambda *_, place=place: place).reset()
     for place in (
         Position(1, 2, 3),

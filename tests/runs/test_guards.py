@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import gymnasium
 import numpy as np
 import psutil
 import pytest
 from trainee import Trainee, assert_same_run
 
 from deepcs.agents.a2c import A2CSettings
+from deepcs.agents.ppo import PPOSettings
 from deepcs.runs.checkpoint import checkpoint_steps, newest_checkpoint
 from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
@@ -65,26 +69,63 @@ def test_a_killed_replica_stops_the_run_and_its_checkpoint_is_safe(tmp_path: Pat
     assert complaint.endswith(f"deepcs resume {tmp_path}")
 
 
-def test_a_loss_that_is_not_finite_stops_at_the_last_good_checkpoint(
+def test_an_observation_that_is_not_finite_stops_at_the_last_good_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parent)
     config = RunConfig("own_envs:poisoned", steps=4_000, actors=4, checkpoint_every=60)
-    with pytest.raises(StoppedError, match="The loss or the gradient is no longer finite") as stop:
+    with pytest.raises(StoppedError, match="The environment returned an observation") as stop:
         train(config, tmp_path)
     # 100 good steps of 4 actors are 20 updates of 20 steps; 360 is the last multiple of 60.
-    assert "at step 400; the checkpoint of step 360 is safe" in str(stop.value)
+    assert str(stop.value) == (
+        "The environment returned an observation that is not finite at step 400; the checkpoint of "
+        "step 360 is safe. It would go the same way again: fix the environment, and train anew."
+    )
     checkpoint, _ = newest_checkpoint(tmp_path / "checkpoints")
     assert checkpoint is not None
     assert checkpoint.step == 360
     assert all(np.isfinite(array).all() for array in checkpoint.weights.values())
 
 
+def unpayable() -> gymnasium.Env[Any, Any]:
+    """Pays NaN in every 40th step of an actor."""
+    steps = itertools.count(1)
+    env = gymnasium.make("CartPole-v1")
+    return gymnasium.wrappers.TransformReward(
+        env, lambda reward: float("nan") if next(steps) % 40 == 0 else float(reward)
+    )
+
+
+def glimpse() -> gymnasium.Env[Any, Any]:
+    """Shows infinity for one step in 40."""
+    steps = itertools.count(1)
+    env = gymnasium.make("CartPole-v1")
+    return gymnasium.wrappers.TransformObservation(
+        env, lambda seen: seen / 0 if next(steps) % 40 == 0 else seen, env.observation_space
+    )
+
+
+@pytest.mark.filterwarnings("ignore:(divide by zero|invalid value):RuntimeWarning")
+@pytest.mark.parametrize("agent", ["a2c", "ppo"])
+@pytest.mark.parametrize(
+    ("world", "what"), [("unpayable", "a reward"), ("glimpse", "an observation")]
+)
+def test_what_is_not_finite_is_blamed_on_the_environment(
+    world: str, what: str, agent: str, tmp_path: Path
+) -> None:
+    learner = A2CSettings(n_steps=8) if agent == "a2c" else PPOSettings(n_steps=8, minibatch=8)
+    config = RunConfig(
+        f"{__name__}:{world}", "plain", steps=400, actors=2, agent=agent, learner=learner
+    )
+    with pytest.raises(StoppedError, match=f"^The environment returned {what} that is not finite"):
+        train(config, tmp_path, workers=1)
+
+
 def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path) -> None:
     """A first step this long overflows; no second loss is needed to see it."""
     absurd = A2CSettings(learning_rate=3e38, value=1e4, max_gradient_norm=np.inf)
     config = replace(HALLWAY, checkpoint_every=20, learner=absurd)
-    with pytest.raises(StoppedError, match="finite at step 20; nothing was saved"):
+    with pytest.raises(StoppedError, match=r"finite at step 20; nothing was .* smaller learning"):
         train(config, tmp_path, workers=1)
     assert checkpoint_steps(tmp_path / "checkpoints") == []
 

@@ -140,6 +140,43 @@ def test_a_factory_that_hides_the_grid_cannot_be_trained_with_it() -> None:
     short(f"{HERE}:blind_cart", treatment="no-grid").resolved().fitted()
 
 
+def forgetful_cart(
+    grid: bool = True, lifetime: str = "game", tile: Any = None, graded: bool = False
+) -> gymnasium.Env[Any, Any]:
+    """Takes what it does not hand on."""
+    return cart(grid)
+
+
+def lasting_cart(grid: bool = True) -> gymnasium.Env[Any, Any]:
+    return cart(grid, lifetime="never")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (
+            {"treatment": "never-reset"},
+            "forgetful_cart has lifetime 'game', where .* 'never'; take",
+        ),
+        (
+            {"tile": 3},
+            r"forgetful_cart has tile \(0.05, 0.02\), where this run has 3; take tile as",
+        ),
+        ({"graded": True}, r"has graded False, where .* hand it to .*Wrapper\(graded=graded\)\.$"),
+    ],
+)
+def test_a_factory_that_does_not_hand_on_what_it_takes_is_refused(
+    settings: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        short(f"{HERE}:forgetful_cart", **settings).resolved().fitted()
+    short(f"{HERE}:forgetful_cart").resolved().fitted()
+    with pytest.raises(
+        ValueError, match="lasting_cart has lifetime 'never', where this run has 'g"
+    ):
+        short(f"{HERE}:lasting_cart").resolved().fitted()
+
+
 def test_a_locate_that_raises_in_training_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^locate raised StopIteration \(\); fix it") as refusal:
         train(short(f"{HERE}:lost_cart"), tmp_path / "run", workers=1)
@@ -209,6 +246,18 @@ def test_other_observations_are_refused_in_one_sentence(agent: TrainedAgent, wro
     for look in (agent.act, agent.policy):
         with pytest.raises(ValueError, match=r"^Got .* takes uint8 \(4, 1, 21\), or a batch"):
             look(wrong)
+
+
+def test_numbers_that_are_no_observation_are_refused_in_one_sentence(
+    dict_agent: TrainedAgent,
+) -> None:
+    plane = np.zeros((1, 21, 21), np.uint8)
+    for wrong, sentence in (
+        ([[0.0, 0, 0, 0], [1]], r"whose rows differ in length to act on; this agent takes float32"),
+        ([0.0, np.nan, 0, 0], "with numbers that are not finite to act on; give finite ones"),
+    ):
+        with pytest.raises(ValueError, match=rf"^Got observations 'observation' {sentence}"):
+            dict_agent.act({"observation": wrong, "grid": plane})
 
 
 def test_a_time_limit_does_not_end_the_return(tmp_path: Path) -> None:

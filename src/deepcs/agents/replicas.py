@@ -37,6 +37,11 @@ Arrays = dict[str, np.ndarray]
 class DivergedError(RuntimeError):
     """What the learner computes is no longer finite."""
 
+    def __init__(self, what: str, advice: str = "train anew with a smaller learning rate") -> None:
+        super().__init__(what)
+        self.advice = advice
+        """what helps"""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -127,7 +132,7 @@ class Replicas:
         """Play a rollout with every actor and learn from it."""
         parts: list[Part] = [part for group in self._each("begin", moment) for part in group]
         while not any(part.done for part in parts):
-            total = add_up([part.value for part in parts])
+            total = self._add_up([part.value for part in parts])
             parts = [part for group in self._each("go_on", total) for part in group]
         if not all(part.done for part in parts):
             raise RuntimeError(
@@ -138,6 +143,20 @@ class Replicas:
         games = [game for part in parts for game in part.value[0]]
         games.sort(key=lambda game: (game.t, game.actor))
         return Outcome(games, parts[0].value[1])
+
+    def _add_up(self, parts: list[Any]) -> Any:
+        """As add_up; where the sum is not finite, the environment may have returned the cause."""
+        try:
+            return add_up(parts)
+        except DivergedError as error:
+            what = next((each for each in self._each("not_finite") if each is not None), None)
+            if what is None:
+                raise
+            raise DivergedError(
+                f"The environment returned {'an' if what[0] in 'aeiou' else 'a'} {what} that is "
+                "not finite",
+                "fix the environment, and train anew",
+            ) from error
 
     def weights(self) -> Arrays:
         """The network's weights by name."""

@@ -116,6 +116,7 @@ class Actors:
         self._frames: np.ndarray | None = None
         self._earned = np.zeros(pool.num_envs)  # I of the games under way, where it is paid late
         self._progress = 0.0
+        self._saw_numbers = True  # all that was seen in the rollout was finite
         self.watch = MixWatch(weight_at(rules.weight, 0.0), paid=rules.paid)
         self._see(pool.reset()[0])
 
@@ -124,7 +125,9 @@ class Actors:
         rules = self._rules
         games: list[FinishedGame] = []
         cuts: list[Cut] = []
+        self._saw_numbers = True
         for t, actions in enumerate(self._actions):
+            self._saw_numbers &= self._see_numbers()
             actions[:] = act(t, self.seen())
             sent = self._policy.sent(actions)
             _, rewards, terminated, truncated, infos = self.pool.step(sent)
@@ -187,6 +190,16 @@ class Actors:
                 self._earned[seat] = 0.0
         return replace(rollout, rewards=self._rewards(intrinsic), intrinsic=intrinsic, games=games)
 
+    def not_finite(self) -> str | None:
+        """What of the rollout just played is not finite: `reward`, `observation`, or None."""
+        if not all(np.isfinite(each).all() for each in (self._game_rewards, self._intrinsic)):
+            return "reward"
+        return None if self._saw_numbers and self._see_numbers() else "observation"
+
+    def _see_numbers(self) -> bool:
+        """Whether all that the actors see now is finite; bytes always are."""
+        return all(np.isfinite(part).all() for part in self._fractions)
+
     def seen(self) -> Observations:
         """What the actors see now, (N, …); every step of theirs overwrites it."""
         if isinstance(self._observations, dict):
@@ -196,6 +209,8 @@ class Actors:
     def _see(self, observations: Any) -> None:
         """Views of these arrays, which every step of the pool overwrites."""
         self._observations: Observations = as_tensors(observations)
+        parts = observations.values() if isinstance(observations, dict) else (observations,)
+        self._fractions = [part for part in parts if part.dtype.kind == "f"]
 
     def _on_device(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(array).to(self._device)

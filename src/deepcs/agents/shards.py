@@ -285,6 +285,11 @@ class ShardGroup:
     def rewards_seen(self) -> list[Seen]:
         return [shard.actors.watch.seen for shard in self.shards]
 
+    def not_finite(self) -> str | None:
+        """As of Actors, in the first shard where something is not finite."""
+        found = (shard.actors.not_finite() for shard in self.shards)
+        return next((what for what in found if what is not None), None)
+
     def freezable(self) -> bool:
         return all(shard.actors.pool.freezable for shard in self.shards)
 

@@ -230,9 +230,13 @@ class Record:
             workers=0 if self.best_of == 1 else None,
         )
         print(
-            f"{film.path}: game {film.game}, score {film.score:g}, {film.tiles} tiles, "
-            f"{film.rooms} rooms, {film.steps} steps"
+            f"{film.path}: game {film.game}, score {film.score:g}, {_count(film.tiles, 'tile')}, "
+            f"{_count(film.rooms, 'room')}, {_count(film.steps, 'step')}"
         )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True)

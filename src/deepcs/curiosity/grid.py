@@ -50,6 +50,8 @@ class Curiosity(Protocol):
     """the plane is centred on the player"""
     fading: Fading | None
     """None: visits do not fade"""
+    tile: TileSize
+    lifetime: Lifetime
 
     @property
     def tiles(self) -> int: ...

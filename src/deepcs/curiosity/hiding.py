@@ -1,4 +1,4 @@
-"""Whether a reward mix hides one of its rewards completely, as a clip can, in the first steps.
+"""Whether a reward mix hides one of its rewards, as a clip can, in the first steps.
 
 CartPole pays 1 a step, so that clip(R + I) is 1 with and without I. Pendulum pays from −16 to 0,
 which clip(R) turns into −1 nearly everywhere.
@@ -23,26 +23,37 @@ from deepcs.curiosity.reward import (
 STEPS = 4_000  # that are checked
 NOT_MIXED = (APART, APART_UNCLIPPED)
 ENOUGH = 20  # rewards other than 0; with fewer there is no warning
+MOST = 0.8  # of all steps: where the clip turns as many different rewards into one, R is hidden
 
 
 @dataclass
 class Seen:
     """What the first steps had of each reward."""
 
-    games: int = 0
-    """steps where R was not 0"""
+    steps: int = 0
     low: float = math.inf
     """of R"""
     high: float = -math.inf
     """of R"""
+    under: int = 0
+    """steps where R was −1 or less, which the clip makes −1"""
+    under_high: float = -math.inf
+    """of R in these"""
+    over: int = 0
+    """steps where R was 1 or more"""
+    over_low: float = math.inf
+    """of R in these"""
     intrinsic: int = 0
     """steps where I was not 0"""
     shown: int = 0
     """of these, steps where the mix would differ without I"""
 
     def add(self, other: Seen) -> None:
-        self.games += other.games
+        self.steps += other.steps
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.under, self.over = self.under + other.under, self.over + other.over
+        self.under_high = max(self.under_high, other.under_high)
+        self.over_low = min(self.over_low, other.over_low)
         self.intrinsic += other.intrinsic
         self.shown += other.shown
 
@@ -65,7 +76,16 @@ class MixWatch:
         if self._left <= 0:
             return False
         self._left -= game.size
-        seen = Seen(int(np.count_nonzero(game)), float(game.min()), float(game.max()))
+        under, over = game[game <= -1], game[game >= 1]
+        seen = Seen(
+            game.size,
+            float(game.min()),
+            float(game.max()),
+            under.size,
+            float(under.max(initial=-math.inf)),
+            over.size,
+            float(over.min(initial=math.inf)),
+        )
         if self._paid:
             without = mix_rewards(game, np.zeros_like(intrinsic), self._weight)
             seen.intrinsic = int(np.count_nonzero(intrinsic))
@@ -75,7 +95,9 @@ class MixWatch:
 
 
 def hidden(weight: Weight, parts: Iterable[Seen]) -> str | None:
-    """One sentence about a reward that the mix has hidden in all of these steps; None: none was."""
+    """One sentence about a reward that the mix has hidden: I in all of these steps, or how R varies
+    in most of them; None: none was.
+    """
     seen = Seen()
     for part in parts:
         seen.add(part)
@@ -85,10 +107,15 @@ def hidden(weight: Weight, parts: Iterable[Seen]) -> str | None:
             f"The reward mix {weight!r} hides the intrinsic reward here: R of {seen.low:g} to "
             f"{seen.high:g} leaves the clip to [-1, 1] no room for I; {instead}."
         )
-    clipped = np.clip((seen.low, seen.high), -1, 1)
-    if seen.games >= ENOUGH and seen.low < seen.high and clipped[0] == clipped[1]:
-        return (
-            f"The reward mix {weight!r} hides the game's reward here: R of {seen.low:g} to "
-            f"{seen.high:g} is clipped to {clipped[0]:g} throughout; {instead}."
-        )
+    least = max(ENOUGH, MOST * seen.steps)
+    for end, count, varies in (
+        (-1, seen.under, seen.low < seen.under_high),
+        (1, seen.over, seen.over_low < seen.high),
+    ):
+        if count >= least and varies:
+            return (
+                f"The reward mix {weight!r} hides the game's reward here: R of {seen.low:g} to "
+                f"{seen.high:g} is clipped to {end} in {count / seen.steps:.0%} of the steps; "
+                f"{instead}."
+            )
     return None

@@ -34,6 +34,15 @@ def check_weight(weight: Weight) -> Weight:
     )
 
 
+def check_mix(mix: bool) -> bool:
+    """Return whether R and I are mixed, else raise ValueError."""
+    if not isinstance(mix, (bool, np.bool_)):
+        raise ValueError(
+            f"Got mix {mix!r}; choose True or False (how R and I are mixed is the weight's to say)."
+        )
+    return bool(mix)
+
+
 def check_run_weight(weight: Weight) -> Weight:
     """As check_weight, for a run, over which β may change: `0.25:0.9`."""
     if not is_scheduled(weight):

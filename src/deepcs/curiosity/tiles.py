@@ -60,10 +60,10 @@ class Bounds:
 
     @property
     def words(self) -> str:
-        """`x 0..18 and y 0..18`."""
-        last = 1 if self.is_whole else 0
-        right, bottom = self.x + self.width - last, self.y + self.height - last
-        return f"x {self.x}..{right} and y {self.y}..{bottom}"
+        """`x from 0 to below 19 and y from 0 to below 19`; fractions may lie on the far edge."""
+        to = "to below" if self.is_whole else "to"
+        right, bottom = round(self.x + self.width, 9), round(self.y + self.height, 9)
+        return f"x from {self.x} {to} {right} and y from {self.y} {to} {bottom}"
 
     def to_json(self) -> list[float]:
         return [as_number(number) for number in astuple(self)]
@@ -123,7 +123,13 @@ def tile_index(coordinate: float, first: float, size: float) -> int:
     units = as_number(coordinate) - first
     if isinstance(units, int) and isinstance(size, int):
         return units // size
-    return math.floor(units / size + ROUNDING)
+    try:
+        return math.floor(units / size + ROUNDING)
+    except OverflowError as error:
+        raise ValueError(
+            f"Got a position of {coordinate} in tiles of {size}, too far away for a tile's number; "
+            "return positions within reach, or give larger tiles."
+        ) from error
 
 
 def count_tiles(bounds: Bounds, sizes: tuple[float, float]) -> tuple[int, int]:

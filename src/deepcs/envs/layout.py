@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import gymnasium
@@ -15,6 +16,15 @@ HOW_TO_SAY = (
     "say which: layout='HWC' (height, width, channels) or layout='CHW', of "
     "deepcs.CuriosityWrapper or of deepcs.ChannelsFirst(env, layout)"
 )
+HOW_TO_SAY_IN_A_DICT = (
+    "say which: wrap the environment in deepcs.ChannelsFirst(env, {{{name!r}: 'HWC'}}) (height, "
+    "width, channels) or 'CHW'"
+)
+
+
+def named_parts(space: gymnasium.Space[Any]) -> Mapping[str, gymnasium.Space[Any]]:
+    """The parts of a Dict; any other space is one part, named ''."""
+    return space.spaces if isinstance(space, Dict) else {"": space}
 
 
 def is_image(space: gymnasium.Space[Any]) -> bool:
@@ -24,8 +34,21 @@ def is_image(space: gymnasium.Space[Any]) -> bool:
     return len(space.shape) == 3 or (len(space.shape) == 2 and space.dtype == np.uint8)
 
 
-def image_layout(shape: tuple[int, ...], stated: Layout | None = None) -> Layout:
+def check_dimensions(space: gymnasium.Space[Any]) -> None:
+    """Refuse pixels in four and more dimensions, such as a stack of images in colour."""
+    for part in named_parts(space).values():
+        if isinstance(part, Box) and part.dtype == np.uint8 and len(part.shape) > 3:
+            raise ValueError(
+                f"Got images of shape {part.shape}, which have more than height, width and "
+                "channels; stack the frames as channels, in gymnasium.wrappers."
+                "TransformObservation."
+            )
+
+
+def image_layout(shape: tuple[int, ...], stated: Layout | None = None, name: str = "") -> Layout:
     """The layout of an image of that shape; raises ValueError where it is ambiguous.
+
+    name: the image's in a Dict, for the message.
 
     Channels are the end of the shape that is smaller than the other, if they are few or the
     image is a square: (7, 7, 4) is HWC, (4, 84, 84) is CHW, and (20, 7, 7) may be either.
@@ -45,13 +68,31 @@ def image_layout(shape: tuple[int, ...], stated: Layout | None = None) -> Layout
         return "CHW"
     if last < first and _are_channels(last, first, middle):
         return "HWC"
-    raise ValueError(
-        f"Got images of shape {shape}, whose channels may come first or last; {HOW_TO_SAY}."
-    )
+    how = HOW_TO_SAY_IN_A_DICT.format(name=name) if name else HOW_TO_SAY
+    raise ValueError(f"Got images of shape {shape}, whose channels may come first or last; {how}.")
 
 
 def _are_channels(channels: int, height: int, width: int) -> bool:
     return height == width or channels <= FEW or 4 * channels <= min(height, width)
+
+
+def known_layouts(env: gymnasium.Env[Any, Any]) -> dict[str, Layout]:
+    """Layouts that a wrapper has stated of an environment's images, by their names in a Dict.
+
+    Those whose shape a wrapper further outside has changed are not known.
+    """
+    layer, shown = env, named_parts(env.observation_space)
+    while isinstance(layer, gymnasium.Wrapper):
+        if hasattr(type(layer), "image_layouts"):
+            parts = named_parts(layer.observation_space)
+            layouts: dict[str, Layout] = layer.get_wrapper_attr("image_layouts")
+            return {
+                name: layout
+                for name, layout in layouts.items()
+                if name in shown and shown[name].shape == parts[name].shape
+            }
+        layer = layer.env
+    return {}
 
 
 def picture_size(shape: tuple[int, ...], layout: Layout) -> tuple[int, int]:
@@ -89,19 +130,31 @@ class ChannelsFirst(
     (3, 210, 160)
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], layout: Layout | None = None) -> None:
-        """`layout`: of the environment's images; None: recognised by their shapes."""
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        layout: Layout | Mapping[str, Layout] | None = None,
+    ) -> None:
+        """`layout`: of the environment's images, or of some by their names in a Dict; None:
+        recognised by their shapes.
+        """
         gymnasium.utils.RecordConstructorArgs.__init__(self, layout=layout)
         super().__init__(env)
         space = env.observation_space
-        parts = space.spaces if isinstance(space, Dict) else {"": space}
+        parts = named_parts(space)
+        named = layout if isinstance(layout, Mapping) else dict.fromkeys(parts, layout)
         self._layouts = {
-            name: image_layout(part.shape or (), layout)
+            name: image_layout(part.shape or (), named.get(name), name)
             for name, part in parts.items()
             if is_image(part)
         }
         turned = {name: self._turned_space(name, part) for name, part in parts.items()}
         self.observation_space = Dict(turned) if isinstance(space, Dict) else turned[""]
+
+    @property
+    def image_layouts(self) -> dict[str, Layout]:
+        """Of the images that it returns, by their names in a Dict."""
+        return dict.fromkeys(self._layouts, "CHW")
 
     @property
     def changes(self) -> bool:

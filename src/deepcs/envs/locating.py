@@ -42,6 +42,8 @@ class Locator:
     """
 
     def __init__(self, locate: Locate, tile: TileSize, bounds: Bounds | None) -> None:
+        if not callable(locate):
+            raise ValueError(f"Got locate {locate!r}, which is no function; {HOW_TO_LOCATE}.")
         self.locate = locate
         self._tile, self._bounds = tile, bounds
         self._length = len(tile) if isinstance(tile, tuple) else None  # coordinates; None: unknown
@@ -49,7 +51,7 @@ class Locator:
         self._outside = 0
 
     def find(self, env: Env, observation: Any, info: dict[str, Any]) -> Position | None:
-        """Where the player is; raises ValueError or TypeError for what is no position."""
+        """Where the player is; raises ValueError for what is no position."""
         try:
             found = self.locate(env, observation, info)
         except Exception as error:
@@ -75,8 +77,9 @@ class Locator:
         return Position(x, y, room)
 
     def _point(self, found: Any) -> Position:
-        if not isinstance(found, (tuple, list, np.ndarray)) or len(found) == 0:
-            raise TypeError(
+        is_row = isinstance(found, np.ndarray) and found.ndim == 1
+        if not (is_row or isinstance(found, (tuple, list))) or len(found) == 0:
+            raise ValueError(
                 f"locate returned {found!r}; return a deepcs.Position(x, y, room), plain numbers "
                 "(x, y), or None while the player is off the board."
             )

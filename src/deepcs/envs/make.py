@@ -13,11 +13,11 @@ import numpy as np
 
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.games import games, is_name, plain_name
-from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight
-from deepcs.curiosity.tiles import check_whole_tile
+from deepcs.curiosity.reward import UNCLIPPED, Weight, check_mix, check_weight
+from deepcs.curiosity.tiles import check_whole_tile, sizes
 from deepcs.envs.arrays import ArrayObservation
 from deepcs.envs.atari import AtariActor
-from deepcs.envs.layout import ChannelsFirst
+from deepcs.envs.layout import ChannelsFirst, check_dimensions, known_layouts
 from deepcs.envs.maze import Maze
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.pool import ActorPool
@@ -140,7 +140,22 @@ def _make_own(path: str, render_mode: str | None, settings: dict[str, Any]) -> E
                 f"{path} {shows} the grid, which this treatment {does}; add an argument to the "
                 f"factory and hand it to CuriosityWrapper: def {name}(grid=True)."
             )
+        _check_handed_on(path, layer, wanted)
     return with_arrays(env)
+
+
+def _check_handed_on(path: str, layer: CuriosityWrapper, wanted: dict[str, Any]) -> None:
+    """Refuse a wrapper that has other settings than those that are recorded."""
+    grid = layer.explorer.grid
+    has: dict[str, Any] = {"lifetime": grid.lifetime, "graded": layer.explorer.graded}
+    if wanted["tile"] is not None and sizes(grid.tile) != sizes(wanted["tile"]):
+        has["tile"] = grid.tile
+    for key, value in has.items():
+        if value != wanted[key]:
+            raise ValueError(
+                f"{path} has {key} {value!r}, where this run has {wanted[key]!r}; take {key} as an "
+                f"argument of the factory and hand it to CuriosityWrapper({key}={key})."
+            )
 
 
 def _made_novel(path: str, env: Env, novel: dict[str, Any], wanted: dict[str, Any]) -> Env:
@@ -173,13 +188,19 @@ def with_arrays(env: Env) -> Env:
 
     Images that its factory has already transposed stay as they are.
     """
-    layout = env.image_layout if isinstance(env, CuriosityWrapper) else None
-    arrays = ArrayObservation(env)
-    shown = arrays if arrays.changes else env
+    layouts = known_layouts(env)
+    shown = with_numbers(env)
+    check_dimensions(shown.observation_space)
     if any(isinstance(layer, ChannelsFirst) for layer in layers(env)):
         return shown
-    turned = ChannelsFirst(shown, layout)
+    turned = ChannelsFirst(shown, layouts)
     return turned if turned.changes else shown
+
+
+def with_numbers(env: Env) -> Env:
+    """The environment with observations as arrays of numbers, as a pool keeps them."""
+    arrays = ArrayObservation(env)
+    return arrays if arrays.changes else env
 
 
 @dataclass(frozen=True)
@@ -256,6 +277,14 @@ def _check_settings(world: str, settings: dict[str, Any]) -> None:
         )
 
 
+def _call(factory: Callable[[], Env]) -> Env:
+    """The environment that a function makes, for a pool."""
+    env = factory()
+    if not isinstance(env, gymnasium.Env):
+        raise ValueError(f"The function returned {env!r}; return a Gymnasium environment.")
+    return with_numbers(env)
+
+
 def make_vec(
     world: str | Game | Callable[[], Env],
     *,
@@ -274,6 +303,7 @@ def make_vec(
     and I mixed; False: R alone. weight: of the mix, as in mix_rewards;
     None: the world's own. I and R alone are in the infos, as `intrinsic` and `game_reward`. An
     environment made by a function keeps its own reward: set mix and weight in its CuriosityWrapper.
+    Observations that are not arrays become such, as in ArrayObservation.
 
     >>> envs = make_vec("MontezumaRevenge", num_envs=2, workers=0)
     >>> observations, infos = envs.reset()
@@ -281,11 +311,18 @@ def make_vec(
     (2, 5, 84, 84)
     """
     check_whole("num_envs {}", num_envs, 1, limits.ACTORS)
+    mix = check_mix(mix)
+    if not isinstance(world, (str, Game)) and not callable(world):
+        raise ValueError(
+            f"Got {type(world).__name__} as the world; give a name, a deepcs.Game, or a function "
+            "that makes an environment, such as lambda: gymnasium.make('CartPole-v1')."
+        )
     if callable(world):
         asked = [*settings, *(["weight"] if weight is not None else []), *([] if mix else ["mix"])]
         if asked:
-            raise ValueError(f"Got {', '.join(asked)} beside a function; set them inside it.")
-        factory = world
+            them = "it" if len(asked) == 1 else "them"
+            raise ValueError(f"Got {', '.join(asked)} beside a function; set {them} inside it.")
+        factory = functools.partial(_call, world)
         mix = False
     else:
         known = world if isinstance(world, Game) else atari_game(world_name(world))

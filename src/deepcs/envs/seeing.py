@@ -6,21 +6,20 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict
+from gymnasium.spaces import Box
 
-from deepcs.envs.layout import Layout, image_layout, is_image, picture_size
+from deepcs.envs.layout import Layout, image_layout, is_image, named_parts, picture_size
 from deepcs.envs.pictures import grey_frame
 
 
 class Sight:
     """The grey frame of observations: of an image, or of the first image in a Dict."""
 
-    def __init__(self, space: gymnasium.Space[Any], layout: Layout | None = None) -> None:
-        """Raises ValueError, in one sentence, for a space without pixels."""
-        parts = space.spaces if isinstance(space, Dict) else {"": space}
+    def __init__(self, space: gymnasium.Space[Any], layouts: dict[str, Layout]) -> None:
+        """`layouts`: known ones, by name. Raises ValueError for a space without pixels."""
         images = [
             (name, part)
-            for name, part in parts.items()
+            for name, part in named_parts(space).items()
             if is_image(part) and part.dtype == np.uint8
         ]
         if not images:
@@ -31,7 +30,7 @@ class Sight:
             )
         self._name, part = images[0]
         assert isinstance(part, Box)
-        self._layout = image_layout(part.shape, layout)
+        self._layout = image_layout(part.shape, layouts.get(self._name), self._name)
         self.shape = picture_size(part.shape, self._layout)
         """height and width"""
 

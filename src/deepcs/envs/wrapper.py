@@ -21,10 +21,10 @@ from deepcs.curiosity.game import Game, Tracker
 from deepcs.curiosity.games import games
 from deepcs.curiosity.grid import Curiosity, CuriosityGrid, Lifetime
 from deepcs.curiosity.hiding import MixWatch, hidden
-from deepcs.curiosity.reward import UNCLIPPED, Weight, check_weight, mix_rewards
+from deepcs.curiosity.reward import UNCLIPPED, Weight, check_mix, check_weight, mix_rewards
 from deepcs.curiosity.tiles import Bounds, Position, Tile, TileSize, check_tile
 from deepcs.curiosity.unbounded import UnboundedGrid
-from deepcs.envs.layout import Layout
+from deepcs.envs.layout import Layout, known_layouts
 from deepcs.envs.lifecycle import EmulatorLifecycle, Env, Lifecycle
 from deepcs.envs.locating import HOW_TO_LOCATE, Locate, Locator
 from deepcs.envs.pictures import CellFinder, Place
@@ -124,15 +124,16 @@ class CuriosityWrapper(
         super().__init__(env)
         if bounds is not None and not isinstance(bounds, Bounds):
             raise ValueError(f"Got bounds {bounds!r}; give deepcs.Bounds(x, y, width, height).")
-        self.mix = mix
+        self.mix = check_mix(mix)
         self.grid = grid
         self._moved = False  # a step was made since the game started
         self._lifecycle = Lifecycle()
         ale = getattr(env.unwrapped, "ale", None)
         if isinstance(ale, ALEInterface):
             self._lifecycle = EmulatorLifecycle(env, ale)
+        layouts = known_layouts(env) if layout is None else {"": layout}
         seen = frames or place != "position"
-        self._sight = Sight(env.observation_space, layout) if seen else None
+        self._sight = Sight(env.observation_space, layouts) if seen else None
         self.finder: CellFinder | None = None
         if self._sight is not None and place != "position":
             self.finder = CellFinder(place, self._sight.shape)
@@ -145,7 +146,7 @@ class CuriosityWrapper(
         self.weight = check_weight(self._own_weight() if weight is None else weight)
         self._watch = MixWatch(self.weight)
 
-        self._showing = Showing(env.observation_space, grid, shape, layout)
+        self._showing = Showing(env.observation_space, grid, shape, layouts)
         self.observation_space = self._showing.space
         touched: Curiosity
         memory: dict[str, Any] = {"lifetime": lifetime, "half_life": half_life}
@@ -172,9 +173,9 @@ class CuriosityWrapper(
             self._showing.warn_of_crowds(touched)
 
     @property
-    def image_layout(self) -> Layout | None:
-        """Layout of the images that it returns, where that is known."""
-        return self._showing.layout
+    def image_layouts(self) -> dict[str, Layout]:
+        """Of the images that it returns, by their names in a Dict, where that is known."""
+        return self._showing.layouts
 
     def _own_weight(self) -> Weight:
         """The environment's default weight."""
@@ -207,6 +208,7 @@ class CuriosityWrapper(
         return game
 
     def _shown(self, observation: Any) -> Any:
+        self._showing.check(observation)
         return self._showing.show(observation, self.explorer.plane) if self.grid else observation
 
     def reset(

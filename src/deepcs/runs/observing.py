@@ -38,8 +38,14 @@ def as_batch(observations: Any, space: gymnasium.Space[Any]) -> tuple[Any, bool]
 
 
 def _part(given: Any, space: gymnasium.Space[Any], what: str) -> tuple[np.ndarray, bool]:
-    array = given.detach().cpu().numpy() if isinstance(given, torch.Tensor) else np.asarray(given)
     shape, dtype = space.shape or (), np.dtype(space.dtype)
+    try:
+        array = np.asarray(given.detach().cpu() if isinstance(given, torch.Tensor) else given)
+    except ValueError as error:
+        raise ValueError(
+            f"Got {what} whose rows differ in length to act on; this agent takes {dtype} {shape}, "
+            f"or a batch of them (N, ...) ({HOW})."
+        ) from error
     single = array.shape == shape
     # uint8 is divided by 255, so fractions or larger numbers would mean something else; floats of
     # any size, and whole numbers, may be given for floats.
@@ -48,6 +54,10 @@ def _part(given: Any, space: gymnasium.Space[Any], what: str) -> tuple[np.ndarra
         raise ValueError(
             f"Got {what} {array.dtype} {array.shape} to act on; this agent takes {dtype} {shape}, "
             f"or a batch of them (N, ...) ({HOW})."
+        )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(
+            f"Got {what} with numbers that are not finite to act on; give finite ones."
         )
     whole = array[None] if single else array
     return np.ascontiguousarray(whole, dtype), single

@@ -47,7 +47,7 @@ def in_sentences(folder: RunFolder) -> Iterator[None]:
     try:
         yield
     except DivergedError as error:
-        again = "It would go the same way again: train anew with a smaller learning rate."
+        again = f"It would go the same way again: {error.advice}."
         raise StoppedError(_stopped(folder, str(error), again)) from error
     except WorkerError as error:
         raise StoppedError(_stopped(folder, str(error).rstrip("."))) from error

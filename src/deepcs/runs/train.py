@@ -288,5 +288,5 @@ def _go_on(
         try:
             run.go()
         except DivergedError as error:
-            raise DivergedError(f"{error} at step {run.progress.step:,}") from error
+            raise DivergedError(f"{error} at step {run.progress.step:,}", error.advice) from error
         return stop.signal if run.progress.step < config.steps else None
