@@ -123,6 +123,42 @@ def test_train_resume_evaluate_and_record_follow_each_other(tmp_path: Path) -> N
     done = deepcs("record", run, "--out", str(tmp_path / "film.mp4"))
     assert done.returncode == 0
     assert (tmp_path / "film.mp4").stat().st_size > 1000
+    assert ", 1 room, " in done.stdout
+
+
+OUTSIDE = """\
+import gymnasium
+from deepcs import Bounds, CuriosityWrapper
+
+
+def make_env(grid=True, lifetime="game"):
+    return CuriosityWrapper(
+        gymnasium.make("MountainCar-v0"),
+        locate=lambda env, seen, info: seen,
+        bounds=Bounds(5, 5, 1, 1),
+        shape=(9, 9),
+        grid=grid,
+        lifetime=lifetime,
+    )
+"""
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_warning_is_one_sentence_whichever_processes_have_it(
+    workers: str, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.py").write_text(OUTSIDE)
+    command = ["train", "outside:make_env", "--steps", "2k", "--out", "run"]
+    command += ["--actors", "4", "--shards", "2", "--workers"]
+    done = subprocess.run(
+        [sys.executable, "-m", "deepcs", *command, workers],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("deepcs: More than a tenth of the first 1,000 positions are outside the")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import torch
 
 from deepcs import CuriosityWrapper, Position, load_run
 from deepcs.agents.a2c import A2CSettings
+from deepcs.agents.ppo import PPOSettings
 from deepcs.runs.config import RunConfig
 from deepcs.runs.progress import Silence, Status
 from deepcs.runs.train import train
@@ -105,6 +106,19 @@ def test_the_wrappers_weight_is_the_runs_unless_another_is_asked_for(tmp_path: P
     train(short(f"{HERE}:weighed_cart"), tmp_path / "own", workers=1)  # the same run, finished
     asked = short(f"{HERE}:weighed_cart", weight="sum:2").resolved().fitted()
     assert asked.weight == "sum:2"
+
+
+def test_a_weight_without_effect_is_said(tmp_path: Path) -> None:
+    ppo = PPOSettings(n_steps=10, minibatch=20)
+    said = {}
+    for world in ("weighed_cart", "cart"):
+        heard = Heard()
+        config = short(f"{HERE}:{world}", agent="ppo", learner=ppo)
+        train(config, tmp_path / world, display=heard, workers=1)
+        said[world] = [text for text in heard.said if text.startswith("The weight")]
+    (sentence,) = said["weighed_cart"]
+    assert sentence.startswith(f"The weight 0.5 of {HERE}:weighed_cart has no effect: ppo has")
+    assert said["cart"] == []
 
 
 @pytest.mark.parametrize("world", ["KeyHallway", f"{HERE}:cart"])

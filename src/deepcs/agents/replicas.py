@@ -83,6 +83,8 @@ class Replicas:
         check_workers(workers)
         self.training = training
         facts = look_at(training.world, **training.actor_settings)
+        self.weight = facts.weight
+        """the world's own, of the reward mix"""
         self.unseen = facts.unseen
         """parts of the observations that the network is not shown"""
         plan = plan_network(training.network, facts.spaces, training.rules.streams)

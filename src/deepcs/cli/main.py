@@ -16,7 +16,8 @@ from typing import NoReturn, Protocol
 
 from deepcs._version import __version__
 from deepcs.cli.arguments import parse
-from deepcs.cli.ending import INTERRUPTED, explain, noting_interrupts, say
+from deepcs.cli.ending import INTERRUPTED, explain, noting_interrupts, printable, say
+from deepcs.system.warning import told_to
 
 WIDTH = 100  # columns where the output is not a terminal
 HELP = """\
@@ -87,7 +88,7 @@ def main(args: Sequence[str] | None = None) -> None:
     args: None: those of this process, which is then expected to end.
     """
     try:
-        with noting_interrupts() as interrupts:
+        with noting_interrupts() as interrupts, told_to(_warn):
             try:
                 _speak_any_language()
                 _run(list(sys.argv[1:] if args is None else args))
@@ -127,6 +128,10 @@ def read_command(arguments: Sequence[str]) -> Command:
     if hasattr(command_type, "for_arguments"):
         command_type = command_type.for_arguments(rest)
     return parse(command_type, rest, f"deepcs {name}")
+
+
+def _warn(sentence: str) -> None:
+    print(f"deepcs: {printable(sentence)}", file=sys.stderr)
 
 
 def _help(arguments: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from deepcs.curiosity.twelve import TWELVE
 from deepcs.system.first import do_first
 from deepcs.system.importing import is_allowed, load_object
 from deepcs.system.spelling import the_nearest
+from deepcs.system.warning import DeepcsWarning
 
 ENTRY_POINTS = "deepcs.games"
 
@@ -78,6 +79,7 @@ def _announced() -> dict[str, Game]:
             warnings.warn(
                 f"{package} announces the game {entry.name} as {entry.value}, which is {loaded!r} "
                 "and no deepcs.Game; fix or uninstall it.",
+                DeepcsWarning,
                 stacklevel=2,
             )
     return found

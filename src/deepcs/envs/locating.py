@@ -20,6 +20,7 @@ from deepcs.curiosity.tiles import (
     extra_sizes,
     tile_index,
 )
+from deepcs.system.warning import DeepcsWarning
 
 Env = gymnasium.Env[Any, Any]
 Locate = Callable[[Env, Any, dict[str, Any]], Any]
@@ -117,6 +118,7 @@ class Locator:
                 f"More than a tenth of the first {WATCHED:,} positions are outside the bounds, "
                 f"{self._bounds.words}, and were clamped to the edge; widen the bounds, or pass "
                 "clamp=False to see the first of them.",
+                DeepcsWarning,
                 stacklevel=5,
             )
 

@@ -13,6 +13,7 @@ from gymnasium.spaces import Box, Dict, Tuple
 from deepcs.curiosity.grid import Curiosity, CuriosityGrid
 from deepcs.curiosity.unbounded import VIEW
 from deepcs.envs.layout import Layout, add_channel, image_layout, is_image, picture_size
+from deepcs.system.warning import DeepcsWarning
 
 GridShown = bool | Literal["beside"]
 CROWD = 16  # tiles in a pixel: with more, the plane shows next to nothing
@@ -124,6 +125,7 @@ class Showing:
                 f"The plane has the image's {height}x{width} pixels for {rows}x{columns} tiles, "
                 f"about {crowd:.0f} in a pixel, so it says little; pass grid='beside' to have it "
                 "beside the image in a Dict, or give larger tiles.",
+                DeepcsWarning,
                 stacklevel=4,
             )
 

@@ -31,6 +31,7 @@ from deepcs.envs.pictures import CellFinder, Place
 from deepcs.envs.seeing import Sight
 from deepcs.envs.showing import GridShown, Showing
 from deepcs.system.snapshot import Snapshot, SnapshotError, all_or_nothing, check_snapshot
+from deepcs.system.warning import DeepcsWarning
 
 
 class CuriosityWrapper(
@@ -257,7 +258,7 @@ class CuriosityWrapper(
         if self._watch.look(game, intrinsic, mixed):
             sentence = hidden(self.weight, [self._watch.seen])
             if sentence is not None:
-                warnings.warn(sentence, stacklevel=3)
+                warnings.warn(sentence, DeepcsWarning, stacklevel=3)
         return float(mixed)
 
     def _start_game(self, observation: Any, info: dict[str, Any]) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 from av.codec import codecs_available
 from av.video.reformatter import Colorspace
 
+from deepcs.system.warning import DeepcsWarning
+
 CODEC = "libx264"
 OPTIONS = {"crf": "20", "preset": "veryfast"}  # near lossless to the eye; some 60 frames/s a core
 FALLBACK, FALLBACK_OPTIONS = "mpeg4", {"qscale": "3"}
@@ -28,6 +30,7 @@ class Mp4:
             warnings.warn(
                 f"This PyAV lacks {CODEC} (H.264), so the video is written as MPEG-4 Part 2, which "
                 "browsers may not play; install PyAV from PyPI: pip install --force-reinstall av.",
+                DeepcsWarning,
                 stacklevel=3,
             )
         self._file = av.open(str(path), "w", format="mp4", options={"movflags": "faststart"})

@@ -9,6 +9,7 @@ import torch
 from deepcs.agents.table import find_agent, make_settings
 from deepcs.curiosity.reward import (
     NUMBERS,
+    UNCLIPPED,
     Weight,
     check_run_weight,
     is_apart,
@@ -17,6 +18,7 @@ from deepcs.curiosity.reward import (
 )
 from deepcs.envs.mazes import MAZES
 from deepcs.system import limits
+from deepcs.system.importing import is_path
 from deepcs.system.limits import check_whole
 from deepcs.system.process import cores
 
@@ -76,6 +78,21 @@ def check_weight_is_used(config: RunConfig) -> None:
             "intrinsic reward to weigh R against; leave weight out, or give equal (R clipped) or "
             "sum (R as it is)."
         )
+
+
+def unused_weight(config: RunConfig, of_world: Weight) -> str | None:
+    """One sentence where an environment of one's own has a weight that the learner does not use.
+
+    Not a refusal: the same factory serves learners that mix R and I.
+    """
+    paid = config.treatment_settings.paid and is_path(config.world)
+    if not paid or not is_apart(config.weight or "") or of_world in ("equal", UNCLIPPED):
+        return None
+    return (
+        f"The weight {of_world!r} of {config.world} has no effect: {config.agent} has a value for "
+        f"R and one for I, and weighs them by {config.agent}.weight_game and "
+        f"{config.agent}.weight_intrinsic; set these, or choose --{config.agent}.values one."
+    )
 
 
 def maze_weight(world: str) -> Weight | None:

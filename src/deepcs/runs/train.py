@@ -17,6 +17,7 @@ from deepcs.runs.checkpoint import (
     newest_checkpoint,
     prune_checkpoints,
 )
+from deepcs.runs.choices import unused_weight
 from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder, SavedRun, Segment, check_settings, settings_digest
@@ -281,6 +282,8 @@ def _go_on(
                 f"The network does not see {name!r} of the observation, which is text; if it "
                 "matters, turn it into numbers in the factory."
             )
+        if unused := unused_weight(config, replicas.weight):
+            display.say(unused)
         columns = curve_columns(config.agent)
         logs = opened.enter_context(closing(Logs(folder, columns, checkpoint, accept_changes)))
         shown = display if folder.lease is None else Renewing(display, folder.lease)

@@ -18,12 +18,14 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 from deepcs.system.first import first_calls
 from deepcs.system.snapshot import SnapshotError
+from deepcs.system.warning import DeepcsWarning, told_to
 
 # How long to spin, polling for a message, before going to sleep: waking a sleeping core can take
 # half a millisecond on a virtual machine. A spinning process yields the core to any that has work.
@@ -140,6 +142,10 @@ class Process:
         except (EOFError, OSError) as error:
             raise self._dead() from error
         outcome, value = pickle.loads(message)
+        if outcome == "warned":
+            sentences, (outcome, value) = value
+            for sentence in sentences:
+                warnings.warn(sentence, DeepcsWarning, stacklevel=2)
         if outcome == "refused":
             raise SnapshotError(value)
         if outcome == "failed":
@@ -186,7 +192,21 @@ def shared_memory(size: int) -> int:
 
 
 def serve(connection: Line, memory_fd: int) -> None:
-    """Build what the first messages ask for, then serve calls until the parent closes the pipe."""
+    """Build what the first messages ask for, then serve calls until the parent closes the pipe.
+
+    Warnings of deepcs go to the parent with the next answer.
+    """
+    sentences: list[str] = []
+
+    def reply(answer: tuple[str, Any]) -> None:
+        connection.send(("warned", (sentences, answer)) if sentences else answer)
+        sentences.clear()
+
+    with told_to(sentences.append):
+        _serve(connection, memory_fd, reply)
+
+
+def _serve(connection: Line, memory_fd: int, reply: Callable[[tuple[str, Any]], None]) -> None:
     sys.path[:] = connection.recv()
     servant: Any = None
     try:
@@ -195,14 +215,14 @@ def serve(connection: Line, memory_fd: int) -> None:
             do(*its_args)
         servant = build(mmap.mmap(memory_fd, 0), *args)
         idle = getattr(servant, "idle", None)
-        connection.send(("done", None))
+        reply(("done", None))
         while True:
             verb, args = connection.recv()
             try:
                 answer = "done", getattr(servant, verb)(*args)
             except SnapshotError as error:
                 answer = "refused", str(error)
-            connection.send(answer)
+            reply(answer)
             if idle is not None:  # work to do until the parent calls
                 idle(connection.has_news)
     except HUNG_UP:
@@ -210,7 +230,7 @@ def serve(connection: Line, memory_fd: int) -> None:
     except Exception as error:
         *_, last = traceback.extract_tb(error.__traceback__)
         what = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
-        connection.send(("failed", (what, traceback.format_exc())))
+        reply(("failed", (what, traceback.format_exc())))
     finally:
         if servant is not None:
             servant.close()
