@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import minigrid  # noqa: F401  (registers its environments)
 import numpy as np
 import pytest
 import torch
@@ -157,6 +158,35 @@ def test_a_gymnasium_vector_environment_is_asked_through() -> None:
 def test_what_cannot_be_adapted_is_refused(envs: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         deepcs.to_sb3(envs())
+
+
+def rooms(shape: tuple[int, int] = (36, 36), first: bool = True) -> gymnasium.Env[Any, Any]:
+    """MiniGrid's image, and the plane beside it."""
+    env = gymnasium.make("MiniGrid-Empty-5x5-v0")
+    env = deepcs.ArrayObservation(env)
+    return CuriosityWrapper(
+        deepcs.ChannelsFirst(env) if first else env,
+        locate=lambda env, seen, info: tuple(env.unwrapped.agent_pos),
+        shape=shape,
+    )
+
+
+def test_images_that_stable_baselines3_cannot_take_are_told_before_it_fails() -> None:
+    mixed = deepcs.make_vec(lambda: rooms(first=False), num_envs=1, workers=0)
+    with pytest.raises(
+        ValueError, match=r"first \(grid\) beside .* last \(image\), .*ChannelsFirst"
+    ):
+        deepcs.to_sb3(mixed)
+    small = deepcs.make_vec(rooms, num_envs=1, workers=0)
+    with pytest.warns(UserWarning, match=r"smaller than 36x36 \(image 7x7\), .*FlattenObservation"):
+        deepcs.to_sb3(small)
+
+
+@pytest.mark.parametrize("name", ["FrozenLake-v1", "Taxi-v4", "MiniGrid-Empty-5x5-v0"])
+def test_worlds_whose_observations_are_no_arrays_are_made_by_a_function_too(name: str) -> None:
+    envs = deepcs.make_vec(lambda: gymnasium.make(name), num_envs=2, workers=0)
+    observations, _ = envs.reset()
+    assert observations in envs.observation_space
 
 
 def test_without_stable_baselines3_one_sentence_says_what_to_install() -> None:

@@ -6,6 +6,7 @@ Importing this needs Stable-Baselines3, the extra `examples`.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,18 +15,21 @@ import numpy as np
 from gymnasium.vector import SyncVectorEnv, VectorEnv
 from stable_baselines3.common.env_util import is_wrapped
 from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.preprocessing import is_image_space, is_image_space_channels_first
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from deepcs.curiosity.explorer import Explorer
 from deepcs.envs.locating import Locate
 from deepcs.envs.parts import CuriousParts, Info, final_infos, split_infos
+from deepcs.system.warning import DeepcsWarning
 
 
 class VectorVecEnv(VecEnv):
     """A Gymnasium vector environment as a VecEnv; made by deepcs.to_sb3, which says more."""
 
     def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        check_images(envs.single_observation_space)
         self.envs = envs
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self._seed: int | None = None  # of the next reset
@@ -161,6 +165,37 @@ class VectorVecEnv(VecEnv):
                 f"Got {verb} of some actors; a Gymnasium vector environment asks all: leave out "
                 "indices."
             )
+
+
+def check_images(space: gymnasium.Space[Any]) -> None:
+    """Refuse images in a Dict that Stable-Baselines3 cannot take together; warn of small ones."""
+    if not isinstance(space, gymnasium.spaces.Dict):
+        return
+    images = {
+        name: part
+        for name, part in space.spaces.items()
+        if isinstance(part, gymnasium.spaces.Box) and is_image_space(part)
+    }
+    first = [name for name, part in images.items() if is_image_space_channels_first(part)]
+    last = [name for name in images if name not in first]
+    if first and last:
+        raise ValueError(
+            f"Got images with channels first ({', '.join(first)}) beside images with channels last "
+            f"({', '.join(last)}), which Stable-Baselines3 cannot take together; wrap the "
+            "environment in deepcs.ChannelsFirst."
+        )
+    sides = {name: part.shape[1:] if first else part.shape[:2] for name, part in images.items()}
+    small = [
+        f"{name} {high}x{wide}" for name, (high, wide) in sides.items() if min(high, wide) < 36
+    ]
+    if small:
+        warnings.warn(
+            f"Got images smaller than 36x36 ({', '.join(small)}), which Stable-Baselines3's "
+            "MultiInputPolicy cannot take without a features extractor of your own; give a larger "
+            "shape, or flatten them with gymnasium.wrappers.FlattenObservation.",
+            DeepcsWarning,
+            stacklevel=4,
+        )
 
 
 def _own(observations: Any) -> VecEnvObs:
