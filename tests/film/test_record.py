@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +24,7 @@ from deepcs.film.panels import Composition, Scene, enlarge_game
 from deepcs.film.record import Recording, record
 from deepcs.runs.config import RunConfig
 from deepcs.runs.evaluate import BATCH, evaluate, new_game
+from deepcs.runs.progress import Silence, Status
 from deepcs.runs.train import train
 from deepcs.runs.trained import TrainedAgent, load_agent
 
@@ -219,3 +223,30 @@ def test_pyramid_has_each_room_once_and_room_4_below_room_0() -> None:
     row, column = pyramid.PLACES[0]
     assert pyramid.PLACES[4] == (row + 1, column)
     assert pyramid.PLACES[1] == (0, pyramid.COLUMNS // 2)
+
+
+def test_a_recording_tells_how_far_it_is_and_a_sigterm_leaves_nothing_behind(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "deepcs", "record", str(runs["MontezumaRevenge"])]
+    recording = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "film.mp4")], stdout=subprocess.PIPE, text=True
+    )
+    assert recording.stdout is not None
+    with recording:
+        assert recording.stdout.readline() == "Playing the game ...\n"
+        assert list(tmp_path.iterdir()) == [tmp_path / ".film.mp4.new"]
+        recording.terminate()
+        assert recording.wait(60) == 128 + signal.SIGTERM
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_recording_shows_each_step_that_is_filmed(runs: dict[str, Path], tmp_path: Path) -> None:
+    shown: list[tuple[int, int]] = []
+
+    class Noted(Silence):
+        def show(self, status: Status) -> None:
+            shown.append((status.step, status.total))
+
+    record(load_agent(runs["KeyHallway"]), tmp_path / "a.mp4", max_steps=5, display=Noted())
+    assert shown == [(step, 5) for step in range(1, 6)]

@@ -32,7 +32,7 @@ def test_the_overview_finds_runs_and_studies_at_any_depth(server: Address) -> No
     overview = server.ask("overview")
     runs = {run["name"]: run for run in overview["runs"]}
     assert {"deep/hall", "study/runs/KeyHallway-deepcs-paper-seed0"} <= runs.keys()
-    assert overview["studies"] == ["study"]
+    assert overview["studies"] == [{"name": "study", "runs": 2}]
     hall = runs["deep/hall"]
     assert (hall["world"], hall["state"], hall["checkpoints"]) == ("KeyHallway", "done", [200, 400])
     assert {"Freeway", "KeyHallway"} <= set(overview["worlds"])
@@ -256,3 +256,16 @@ def test_every_world_of_the_package_has_its_picture(server: Address) -> None:
     for world in server.ask("overview")["worlds"]:
         picture = server.get(f"/page/world-{world}.png")
         assert picture.headers["content-type"] == "image/png"
+
+
+def test_a_page_that_leaves_while_its_players_load_leaves_no_traceback(
+    server: Address, caplog: pytest.LogCaptureFixture
+) -> None:
+    with page(server) as opened:
+        opened.open(HALL)
+        for step in (200, 400):
+            opened.say("step")
+            opened.say("open", players=[{**HALL, "step": step}], game=0, greedy=False)
+    with page(server) as later:
+        later.open(HALL)  # the other has loaded its players before
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

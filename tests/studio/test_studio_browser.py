@@ -9,96 +9,20 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from browsing import FOUR, MARKUP, ONE, PATIENCE, TWO, button, step_of, until, wait_for_step
 from serving import Address, serving
 
-from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder, digest_of
-from deepcs.runs.train import train
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 WIDTHS = (400, 1000, 2000)
-MARKUP = "<img src=x onerror=document.title='pwned'>"
-ONE = "#/watch?p=run:hall"
-TWO = "#/watch?p=run:hall&p=run:plain"
-FOUR = "#/watch?p=run:hall@4000&p=run:hall&p=run:plain@4000&p=run:plain"
-PATIENCE = 60_000  # milliseconds
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    settings: dict[str, Any] = {"steps": 20_000, "log_every": 1_000, "checkpoint_every": 4_000}
-    settings["milestone_every"] = 4_000
-    train(RunConfig("KeyHallway", **settings), folder / "hall")
-    train(RunConfig("KeyHallway", "plain", **settings), folder / "plain")
-    train(RunConfig("Alien", steps=160), folder / "alien")
-    shutil.copytree(folder / "hall", folder / MARKUP.replace("/", ""))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def studio(root: Path) -> Iterator[Address]:
-    with serving(root) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Page]:
-    """A page of its own; whatever its console complains of fails the test."""
-    context = browser.new_context(viewport={"width": 1000, "height": 900})
-    opened = context.new_page()
-    opened.set_default_timeout(PATIENCE)
-    complaints: list[str] = []
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on(
-        "console",
-        lambda said: complaints.append(said.text) if "Content Security" in said.text else None,
-    )
-    yield opened
-    context.close()
-    assert not complaints
-
-
-def step_of(page: Page, player: int = 0) -> int:
-    return int(page.locator(".n-step").nth(player).inner_text().replace(",", "") or 0)
-
-
-def until(page: Page, expression: str) -> None:
-    """Wait till it is true; Playwright's own way needs eval, which the policy forbids."""
-    end = time.monotonic() + PATIENCE / 1000
-    while not page.evaluate(expression):
-        assert time.monotonic() < end, expression
-        page.wait_for_timeout(20)
-
-
-def wait_for_step(page: Page, least: int) -> None:
-    shown = "document.querySelector('.n-step')?.textContent"
-    until(page, f"{shown} && Number({shown}.replace(',', '')) >= {least}")
-
-
-def button(page: Page, name: str) -> Any:
-    return page.get_by_role("button", name=name, exact=True)
 
 
 VIEWS = {

@@ -224,6 +224,16 @@ def make(grid=True, tile=None, render_mode=None):
 """
 
 
+def name_code(run: Path, world: str) -> None:
+    """A run's settings as somebody else would have them, with a world of their own."""
+    saved = json.loads((run / "config.json").read_text())
+    saved["accepted"] = [RunFolder(run).read_config().identity]
+    saved["config"]["world"] = world
+    saved.pop("signature", None)
+    saved["digest"] = digest_of({key: saved[key] for key in saved if key != "digest"})
+    (run / "config.json").write_text(json.dumps(saved))
+
+
 def test_a_foreign_run_is_imported_only_when_the_person_says_so(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,12 +243,7 @@ def test_a_foreign_run_is_imported_only_when_the_person_says_so(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     run = tmp_path / "runs" / "foreign"
     shutil.copytree(folder / "deep" / "hall", run)
-    saved = json.loads((run / "config.json").read_text())
-    saved["accepted"] = [RunFolder(run).read_config().identity]
-    saved["config"]["world"] = "evil_world:make"
-    saved.pop("signature")
-    saved["digest"] = digest_of({key: saved[key] for key in saved if key != "digest"})
-    (run / "config.json").write_text(json.dumps(saved))
+    name_code(run, "evil_world:make")
     player = {"kind": "run", "name": "foreign"}
     with serving(run.parent) as studio:
         (told,) = studio.ask("overview")["runs"]
@@ -253,10 +258,17 @@ def test_a_foreign_run_is_imported_only_when_the_person_says_so(
             opened.say("open", players=[world], game=0, greedy=False)
             assert opened.hear("refused", "cast")["is"] == "refused"
             assert not mark.exists()
-            opened.say("allow", run="foreign")
+            opened.say("allow", run="foreign", code=refused["code"])
             opened.open(player)
             assert mark.exists()
             assert opened.step()[0]["step"] == 1
+            mark.unlink()
+            (tmp_path / "worse_world.py").write_text(EVIL.format(mark=str(mark)))
+            name_code(run, "worse_world:make")  # the folder is another's now
+            opened.say("open", players=[player], game=0, greedy=False)
+            refused = opened.hear("refused", "cast")
+            assert (refused["is"], refused["code"]) == ("refused", ["worse_world:make"])
+            assert not mark.exists()
     assert "evil_world" not in sys.modules
 
 
@@ -273,7 +285,8 @@ MALFORMED = [
     '{"do": "open", "players": [{"kind": "run", "name": "a"}], "game": 1.5, "greedy": false}',
     '{"do": "keys", "held": ["sudo"], "pressed": []}',
     '{"do": "keys", "held": [["left"]], "pressed": []}',
-    '{"do": "allow", "run": "../elsewhere"}',
+    *('{"do": "allow", "run": "../elsewhere", "code": []}', '{"do": "allow", "run": "deep/hall"}'),
+    *('{"do": "allow", "run": "deep/hall", "code": [[]]}', '{"do": "allow", "code": []}'),
     '{"do": "again", "game": 99999999999999999999, "greedy": false}',
     *("[" * 5_000, '{"do":' * 1_000, '{"do": "' + "a" * 7_000 + '"}', "9" * 8_000, "\ud7ff\0"),
     '{"do": "play"}',  # before anything was opened

@@ -183,6 +183,32 @@ def published(world: str) -> Published | None:
     return None if facts is None else _BY_GAME.get(facts.name)
 
 
+@dataclass(frozen=True)
+class Counterpart:
+    """What the paper has of a treatment in a game."""
+
+    method: str
+    """a column of Table 1"""
+    score: Score
+
+
+def counterpart(world: str, treatment: str) -> Counterpart | None:
+    """The paper's score to put beside a run; None: it has none.
+
+    Of A2C without curiosity Table 1 has the asynchronous variant, A3C.
+
+    >>> counterpart("Freeway", "plain")
+    Counterpart(method='A3C', score=Score(points=0, approximate=False))
+    >>> counterpart("Freeway", "never-reset") is None
+    True
+    """
+    row = published(world)
+    if row is None:
+        return None
+    found = {"deepcs": Counterpart("DeepCS", row.deepcs), "plain": Counterpart("A3C", row.a3c)}
+    return found.get(treatment)
+
+
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{2}\b", re.IGNORECASE)
 
 

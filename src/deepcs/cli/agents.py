@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from deepcs.analysis.published import published
+from deepcs.analysis.published import counterpart
 from deepcs.runs.progress import short_number
 from deepcs.runs.shipped import PREFIX, ShippedAgent, shipped_agents
 
@@ -34,16 +34,17 @@ def agents_table(agents: list[ShippedAgent]) -> Table:
     for name in ("steps", "score", "random", "paper"):
         table.add_column(name, justify="right", no_wrap=True)
     for agent in agents:
-        row = published(agent.world)
+        paper = counterpart(agent.world, agent.treatment)
         game = "" if agent.name == agent.world else agent.world
         table.add_row(
             *(agent.name, game, agent.treatment, agent.learner, short_number(agent.step)),
             f"{agent.median:,.6g} ({agent.lowest:,.6g}–{agent.highest:,.6g})",
             f"{round(agent.random, 3):,g}",
-            "" if row is None else f"{row.deepcs.points:,}",
+            "" if paper is None else f"{paper.score.points:,}",
         )
     table.caption = (
         "game: where it is not the name; "
-        f"score: median (range) of {agents[0].games} games; random: mean; paper: DeepCS, Table 1"
+        f"score: median (range) of {agents[0].games} games; random: mean; paper: Table 1, DeepCS, "
+        "or A3C beside plain"
     )
     return table

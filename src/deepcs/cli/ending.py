@@ -1,7 +1,7 @@
 """How a command fails: one sentence on stderr and an exit code.
 
-2: the request is invalid. 1: something else went wrong. 130: Ctrl-C. DEEPCS_TRACEBACK=1 shows the
-traceback.
+2: the request is invalid. 1: something else went wrong. 130: Ctrl-C. 143: SIGTERM.
+DEEPCS_TRACEBACK=1 shows the traceback.
 """
 
 from __future__ import annotations
@@ -84,6 +84,20 @@ def noting_interrupts() -> Iterator[Interrupts]:
             reminder.cancel()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.unraisablehook = before
+
+
+@contextmanager
+def ending_on_sigterm() -> Iterator[None]:
+    """SIGTERM ends the command as an exception does: half-written files are removed."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def explain(error: Exception) -> tuple[int, str]:

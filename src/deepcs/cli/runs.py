@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import signal
 import sys
@@ -19,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deepcs.agents.table import find_agent
+from deepcs.cli.ending import ending_on_sigterm
 from deepcs.film.record import record
 from deepcs.runs.choices import check_weight_is_used
 from deepcs.runs.config import RunConfig
@@ -220,15 +222,18 @@ class Record:
         torch.set_num_threads(1)
         agent = load_agent(self.path, self.step, allow_code=self.allow_code, say=_warn)
         path = self.out or Path(f"{_plain_name(self.path)}.mp4")
-        film = record(
-            agent,
-            path,
-            seed=self.seed,
-            game=self.game,
-            best_of=self.best_of,
-            greedy=self.greedy,
-            workers=0 if self.best_of == 1 else None,
-        )
+        display = display_for(path.name)
+        with ending_on_sigterm(), contextlib.closing(display):
+            film = record(
+                agent,
+                path,
+                seed=self.seed,
+                game=self.game,
+                best_of=self.best_of,
+                greedy=self.greedy,
+                workers=0 if self.best_of == 1 else None,
+                display=display,
+            )
         print(
             f"{film.path}: game {film.game}, score {film.score:g}, {_count(film.tiles, 'tile')}, "
             f"{_count(film.rooms, 'room')}, {_count(film.steps, 'step')}"

@@ -29,8 +29,8 @@ class Served:
     """Where the studio is served."""
 
     host: str | None = None
-    """an address of this machine to serve at, for other machines; asks for a token (None: only \
-    this machine can reach it)"""
+    """an address of this machine to serve at, for other machines; asks for a token \
+(None: only this machine can reach it)"""
     port: int = 0
     """0: any that is free"""
     browser: bool = True

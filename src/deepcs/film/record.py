@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from deepcs.film.overlay import draw_grid_over
 from deepcs.film.panels import Composition, Number, Scene, enlarge_game
 from deepcs.runs.evaluate import PlayedGame, play_games
 from deepcs.runs.numbering import EVALUATION_SEED
+from deepcs.runs.progress import PLAIN_SECONDS, Display, Silence, Status
 from deepcs.runs.trained import TrainedAgent
 from deepcs.system import limits
 from deepcs.system.limits import check_whole
@@ -67,6 +69,12 @@ class Tally:
         self.steps += 1
         self.look(info)
 
+    def status(self, total: int, seconds: float) -> Status:
+        """How far it is; total: steps of the whole game, seconds: since its start."""
+        rate = self.steps / max(seconds, 1e-9)
+        numbers = (self.score, self.score, self.intrinsic, self.tiles, self.rooms)
+        return Status(self.steps, total, rate, *numbers)
+
 
 def record(
     agent: TrainedAgent,
@@ -79,14 +87,15 @@ def record(
     max_steps: int | None = MAX_STEPS,
     fps: int = FPS,
     workers: int | None = 0,
+    display: Display | None = None,
 ) -> Recording:
     """Play games with the agent and write the best one to an MP4 file.
 
     The games are those that `evaluate` plays with the same seed, from number `game` on; the best
     has the highest score and, of equals, the most tiles. greedy: take the likeliest action
     instead of drawing from the policy. max_steps: after which a game is truncated; None:
-    never. workers: processes that play; None: one per core, 0: this one. An existing file is
-    replaced once the new one is complete.
+    never. workers: processes that play; None: one per core, 0: this one. display: shows how far
+    it is. An existing file is replaced once the new one is complete.
     """
     check_whole("best_of {}", best_of, 1, limits.GAMES)
     check_whole("fps {}", fps, 1, FASTEST)
@@ -95,7 +104,9 @@ def record(
     check_whole("game {}", game, 0, limits.GAME_NUMBER)
     check_whole("seed {}", seed, 0, limits.SEED)
     path = Path(path)
+    display = display or Silence()
     with _written_beside(path) as beside:
+        display.say("Playing the game ..." if best_of == 1 else f"Playing {best_of} games ...")
         played = play_games(
             agent,
             range(game, game + best_of),
@@ -103,10 +114,25 @@ def record(
             greedy=greedy,
             max_steps=max_steps,
             workers=workers,
+            tell=_telling(display),
         )
         best = max(played, key=lambda game: (game.score, game.tiles))
-        tally = _film(agent, best, beside, fps)
+        display.say(f"Filming game {best.number} ...")
+        tally = _film(agent, best, beside, fps, display)
     return Recording(path, game=best.number, **vars(tally))
+
+
+def _telling(display: Display) -> Callable[[int], None]:
+    """Says now and then how many steps were played: nobody knows how long a game will be."""
+    due = time.monotonic() + PLAIN_SECONDS
+
+    def tell(steps: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + PLAIN_SECONDS
+            display.say(f"{steps:,} steps played")
+
+    return tell
 
 
 @contextmanager
@@ -196,10 +222,10 @@ def _plain(number: float) -> str:
     return f"{number:,.0f}" if number == round(number) else f"{number:,.2f}"
 
 
-def _film(agent: TrainedAgent, game: PlayedGame, path: Path, fps: int) -> Tally:
+def _film(agent: TrainedAgent, game: PlayedGame, path: Path, fps: int, display: Display) -> Tally:
     """The same game again: same seed, same actions, each step a frame of the video."""
     env = make_world(agent)
-    tally = Tally()
+    tally, began = Tally(), time.monotonic()
     try:
         _, info = env.reset(seed=game.world_seed)
         tally.look(info)
@@ -210,6 +236,7 @@ def _film(agent: TrainedAgent, game: PlayedGame, path: Path, fps: int) -> Tally:
                 _, reward, terminated, truncated, info = env.step(action)
                 tally.add(float(reward), info)
                 video.add(camera.shoot(tally, info))
+                display.show(tally.status(len(game.actions), time.monotonic() - began))
                 if terminated or truncated:
                     break
     finally:

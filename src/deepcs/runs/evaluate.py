@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,13 +60,14 @@ def play_games(
     max_steps: int | None = None,
     actors: int = BATCH,
     workers: int | None = None,
+    tell: Callable[[int], None] | None = None,
 ) -> list[PlayedGame]:
     """Play these games of a seed; an actor whose game is over takes the next.
 
     All of them are played to their end, so that short games are not favoured. greedy: take the
     likeliest action instead of drawing from the policy. max_steps: after which a game is truncated;
     None: never. actors, workers: how many play side by side, in how many processes; the games are
-    the same.
+    the same. tell: called after each step with the number of steps played so far, of all games.
     """
     if not 1 <= actors <= BATCH:
         raise ValueError(f"Got {actors} actors; choose a number from 1 to {BATCH}.")
@@ -91,6 +92,8 @@ def play_games(
                     ended[seat] = True
                     following = seats[seat] = next(waiting, None)
                     begins[seat] = None if following is None else following.world_seed
+            if tell is not None:
+                tell(sum(len(game.actions) for game in games))
             agent.forget(ended)
             mask = np.array([begin is not None for begin in begins])
             if mask.any():

@@ -21,7 +21,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 
 from deepcs._version import __version__
-from deepcs.analysis.published import published
+from deepcs.analysis.published import counterpart
 from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
 from deepcs.runs.errors import RunError
@@ -34,6 +34,7 @@ from deepcs.studio.matrix import Matrices
 from deepcs.studio.session import Groups
 from deepcs.studio.summaries import Summaries, as_json
 
+PICTURE = "world-"  # begins the name of a world's picture
 KINDS = {".html", ".css", ".js", ".svg", ".png"}  # of the page's files
 REPORT_KINDS = {".html", ".png", ".svg", ".pdf", ".csv", ".tex", ".md", ".mp4", ".json"}
 # A report may come from elsewhere: no script in it runs. It keeps its origin, as browsers would
@@ -89,9 +90,17 @@ class Studio:
             "version": __version__,
             "folder": self.catalog.root.name or "/",
             "runs": [as_json(summary) for summary in self.summaries.all()],
-            "studies": list(self.catalog.find().studies),
+            "studies": [
+                {"name": name, "runs": self._matrices.size(name)}
+                for name in self.catalog.find().studies
+            ],
             "agents": [_agent(agent) for agent in shipped_agents()],
             "worlds": self.worlds(),
+            "pictures": [
+                name[len(PICTURE) : -len(".png")]
+                for name in self._files
+                if name.startswith(PICTURE)
+            ],
         }
 
     async def run(self, request: Request) -> Response:
@@ -161,8 +170,9 @@ def _answer(request: Request, content: bytes, kind: str) -> Response:
 
 
 def _agent(agent: ShippedAgent) -> dict[str, Any]:
-    row = published(agent.world)
-    return {**vars(agent), "paper": None if row is None else row.deepcs.points}
+    paper = counterpart(agent.world, agent.treatment)
+    told = None if paper is None else {"method": paper.method, "score": paper.score.points}
+    return {**vars(agent), "paper": told}
 
 
 def make_app(studio: Studio, door: Door) -> ASGIApp:

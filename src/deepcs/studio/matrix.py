@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deepcs.runs.errors import RunError
+from deepcs.studies.experiment import StudyError
 from deepcs.studies.folder import StudyFolder
 from deepcs.studies.status import RunStatus, Watch, pace_of, seconds_left
 from deepcs.studies.study import Study
-from deepcs.studio.catalog import Catalog
+from deepcs.studio.catalog import Catalog, NotHereError
 from deepcs.studio.summaries import finite
 
 REPORT = "report.html"
@@ -45,8 +47,18 @@ class Matrices:
             "about": known.study.about,
             "left": finite(seconds_left(statuses, pace_of(folder, statuses))),
             "report": (folder.report / REPORT).is_file(),
-            "runs": [_cell(status, f"{inside}runs/{status.run.name}") for status in statuses],
+            "runs": [
+                _cell(status, f"{inside}runs/{status.run.name}", status.run.name in begun)
+                for status in statuses
+            ],
         }
+
+    def size(self, name: str) -> int | None:
+        """How many runs a study is to have; None: its page says why it cannot be read."""
+        try:
+            return len(self._look(StudyFolder(self._catalog.study(name))).study.runs)
+        except (NotHereError, RunError, StudyError, OSError):
+            return None
 
     def _look(self, folder: StudyFolder) -> Known:
         """Whoever runs or extends a study writes its study.json anew, and is watched anew."""
@@ -59,7 +71,7 @@ class Matrices:
         return known
 
 
-def _cell(status: RunStatus, run: str) -> dict[str, Any]:
+def _cell(status: RunStatus, run: str, begun: bool) -> dict[str, Any]:
     config = status.run.config
     return {
         "run": run,
@@ -68,6 +80,7 @@ def _cell(status: RunStatus, run: str) -> dict[str, Any]:
         "learner": config.agent_name,
         "variant": str(status.run.variant or ""),
         "seed": config.seed,
+        "begun": begun,
         "state": status.state,
         "step": status.step,
         "steps": config.steps,

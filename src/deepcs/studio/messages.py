@@ -10,6 +10,7 @@ from deepcs.system import limits
 
 LONGEST = 8_192  # characters of a message
 MOST_PLAYERS = 4
+MOST_NAMES = 3  # of code: a world, an agent, a network
 SLOWEST, FASTEST = 0.1, 64.0  # times a person's pace
 LONGEST_NAME = 1_000
 Kind = Literal["run", "agent", "you"]
@@ -79,9 +80,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class Allow:
-    """The user allows the code that a run names to be run."""
+    """The user allows a run to import this code, and no other."""
 
     run: str
+    code: tuple[str, ...]
+    """each module:name, as the page has shown it"""
 
 
 Word = Literal["play", "pause", "step", "hide", "show"]
@@ -142,7 +145,7 @@ class _Fields:
             case "seen":
                 return Seen(self.whole("frame", limits.STEPS))
             case "allow":
-                return Allow(self.text("run"))
+                return Allow(self.text("run"), self.names("code"))
         raise MessageError("Got a message that does nothing known.")
 
     def _take(self, name: str) -> Any:
@@ -185,6 +188,12 @@ class _Fields:
         if not all(isinstance(key, str) and key in KEYS for key in found):
             raise MessageError(f"Got {name} that are not of {', '.join(KEYS)}.")
         return frozenset(found)
+
+    def names(self, name: str) -> tuple[str, ...]:
+        found = self.items(name, MOST_NAMES)
+        if not all(isinstance(each, str) for each in found):
+            raise MessageError(f"Got {name} that are no names.")
+        return tuple(found)
 
     def end(self) -> None:
         if self._left:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -24,17 +26,18 @@ from deepcs.system.process import WorkerError
 MOST_GROUPS = 6  # processes in parallel
 KEPT_SECONDS = 60.0  # that a group waits for its page to come back
 REFUSED, FAILED, MOVED = 1008, 1011, 4001  # why a connection is closed
+LEFT = 1006  # without a word of the page
 
 
 class Groups:
-    """All groups of a server, and the runs whose code the user has allowed."""
+    """All groups of a server, and the code that the user has allowed for each run."""
 
     def __init__(self, catalog: Catalog, worlds: Callable[[], Sequence[str]]) -> None:
         self._catalog = catalog
         self._worlds = worlds
         self._groups: dict[str, Group] = {}
         self._pages: dict[str, WebSocket] = {}
-        self._allowed: set[str] = set()
+        self._allowed: dict[str, tuple[str, ...]] = {}
         self._leaving: dict[str, asyncio.Task[None]] = {}
 
     async def talk(self, page: WebSocket) -> None:
@@ -47,7 +50,7 @@ class Groups:
                 if isinstance(message, (Open, Attach)):
                     group = await self._enter(page, message, group)
                 elif isinstance(message, Allow):
-                    self._allow(message.run)
+                    self._allow(message)
                 elif group is None:
                     raise MessageError("Got an order before anything was opened.")
                 else:
@@ -59,7 +62,8 @@ class Groups:
         except WorkerError as error:
             if group is not None:
                 group.dead = True
-            await page.send_json({"is": "failed", "sentence": str(error)})
+            with contextlib.suppress(WebSocketDisconnect):
+                await _tell(page, {"is": "failed", "sentence": str(error)})
             await _close(page, FAILED, "The player's process has ended.")
         finally:
             if group is not None:
@@ -72,31 +76,31 @@ class Groups:
         if isinstance(message, Attach):
             kept = self._groups.get(message.group)
             if kept is None or kept.dead or kept.cast is None or group is not None:
-                await page.send_json({"is": "gone"})
+                await _tell(page, {"is": "gone"})
                 return group
             await self._take(page, kept)
-            await page.send_json(kept.cast)
+            await _tell(page, kept.cast)
             await kept.attach(page)
             return kept
         try:
             roles = [self._role(spec) for spec in message.players]
         except NotHereError as error:
-            await page.send_json({"is": "refused", "sentence": str(error), "code": []})
+            await _tell(page, {"is": "refused", "sentence": str(error), "code": []})
             return group
         if group is None:
             group = await self._new()
             if group is None:
                 sentence = "Too many games are open; close another page of the studio first."
-                await page.send_json({"is": "refused", "sentence": sentence, "code": []})
+                await _tell(page, {"is": "refused", "sentence": sentence, "code": []})
                 return None
             await self._take(page, group)
         cast = await group.open(roles, message.game, message.greedy)
         if cast.refusal:
             told = {"is": "refused", "sentence": cast.refusal, "code": cast.code}
-            await page.send_json({**told, "player": message.players[cast.refused].name})
+            await _tell(page, {**told, "player": message.players[cast.refused].name})
             return group
         group.cast = {"is": "cast", "players": cast.players, "waits": cast.waits}
-        await page.send_json(group.cast)
+        await _tell(page, group.cast)
         await group.attach(page)
         return group
 
@@ -105,18 +109,18 @@ class Groups:
         if spec.kind == "you":
             if spec.name not in self._worlds():
                 raise NotHereError(f"There is no world {spec.name!r} to play here.")
-            return Role("you", spec.name, None, False)
+            return Role("you", spec.name)
         if spec.kind == "agent":
-            return Role("agent", spec.name, None, False)
+            return Role("agent", spec.name)
         path = self._catalog.run(spec.name)
-        return Role("run", str(path), spec.step, spec.name in self._allowed)
+        return Role("run", str(path), spec.step, self._allowed.get(spec.name, ()))
 
-    def _allow(self, run: str) -> None:
+    def _allow(self, message: Allow) -> None:
         try:
-            self._catalog.run(run)
+            self._catalog.run(message.run)
         except NotHereError as error:
             raise MessageError("Got a run to allow that is not here.") from error
-        self._allowed.add(run)
+        self._allowed[message.run] = message.code
 
     async def _new(self) -> Group | None:
         """A new group; if there are too many, one without a page is closed."""
@@ -174,6 +178,14 @@ async def _hear(page: WebSocket) -> Message:
     if text is None:
         raise MessageError("Got bytes; messages are text.")
     return parse(text)
+
+
+async def _tell(page: WebSocket, what: Any) -> None:
+    """Send a message; raises WebSocketDisconnect if the page has left."""
+    try:
+        await page.send_json(what)
+    except RuntimeError as error:
+        raise WebSocketDisconnect(LEFT) from error
 
 
 async def _close(page: WebSocket, code: int, reason: str) -> None:

@@ -28,8 +28,9 @@ class Role:
     kind: Kind
     name: str
     """a run's folder, a shipped agent's name, or a person's world"""
-    step: int | None
-    may_run_code: bool
+    step: int | None = None
+    allowed: tuple[str, ...] = ()
+    """the code that the user allows it to import"""
 
 
 @dataclass(frozen=True)
@@ -138,19 +139,26 @@ def _make_player(role: Role) -> Player:
     from deepcs.runs.trained import load_agent
 
     torch.set_num_threads(1)
-    name = f"{PREFIX}{role.name}" if role.kind == "agent" else role.name
-    return AgentPlayer(load_agent(name, role.step, allow_code=role.may_run_code))
+    if role.kind == "agent":
+        return AgentPlayer(load_agent(f"{PREFIX}{role.name}"))
+    allowed = bool(role.allowed) and _named_code(role) == role.allowed
+    return AgentPlayer(load_agent(role.name, role.step, allow_code=allowed))
 
 
 def _code_of(role: Role, error: Exception) -> tuple[str, ...]:
     """What a run would import, if that is why it was refused."""
-    if role.kind != "run":
-        return ()
-    from deepcs.runs.folder import RunFolder
-    from deepcs.runs.trust import CodeError, code_of
+    from deepcs.runs.trust import CodeError
 
-    refused = isinstance(error, CodeError)
-    return tuple(code_of(RunFolder(role.name).read_config().config)) if refused else ()
+    refused = role.kind == "run" and isinstance(error, CodeError)
+    return _named_code(role) if refused else ()
+
+
+def _named_code(role: Role) -> tuple[str, ...]:
+    """What a run's settings name to be imported."""
+    from deepcs.runs.folder import RunFolder
+    from deepcs.runs.trust import code_of
+
+    return tuple(code_of(RunFolder(role.name).read_config().config))
 
 
 def _told(player: Player) -> dict[str, Any]:

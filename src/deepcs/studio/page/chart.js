@@ -1,6 +1,6 @@
 // Line charts in SVG: small, themed by the style sheet, and content with the strict policy.
 
-import { el, measured, short, svg } from "./dom.js";
+import { UNITS, el, measured, short, svg } from "./dom.js";
 
 const HEIGHT = 226; // that of .plot
 const LEFT = 46;
@@ -10,18 +10,25 @@ const RIGHT = 12;
 const FLOOR = HEIGHT - BOTTOM;
 const COLOURS = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
+const STEPS = [0.5, 1, 2, 5, 10]; // times a power of ten
+
 export function colour(k) {
   return `var(${COLOURS[k % COLOURS.length]})`;
 }
 
-/** Round numbers from low to high, some `count` of them. */
+/** Round numbers from low to high, some `count` of them, and three at least. */
 export function ticks(low, high, count) {
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((each) => each * power >= rough) * power;
-  const first = Math.ceil(low / step - 1e-9);
+  const at = STEPS.findIndex((each) => each * power >= rough);
+  const found = multiples(low, high, STEPS[at] * power);
+  return found.length < 3 ? multiples(low, high, STEPS[at - 1] * power) : found;
+}
+
+function multiples(low, high, step) {
   const found = [];
-  for (let k = first; k * step <= high + step * 1e-9; k += 1) found.push(k * step);
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k += 1)
+    found.push(k * step);
   return found;
 }
 
@@ -116,31 +123,34 @@ function draw(place, series, title) {
 }
 
 function axes({ x, y, low, high, end, width }) {
-  const heights = ticks(low, high, 4);
   const right = width - RIGHT;
   return [
-    ...heights.flatMap((value) => [
+    ...labelled(ticks(low, high, 4)).flatMap(([value, label]) => [
       svg("line", { class: "grid", x1: LEFT, x2: right, y1: y(value), y2: y(value) }),
-      text(LEFT - 6, y(value) + 4, label(value, heights), "end"),
+      text(LEFT - 6, y(value) + 4, label, "end"),
     ]),
-    ...ticks(0, end, Math.max(2, width / 110)).flatMap((value) => [
+    ...labelled(ticks(0, end, Math.max(2, width / 110))).flatMap(([value, label]) => [
       svg("line", { class: "axis", x1: x(value), x2: x(value), y1: FLOOR, y2: FLOOR + 4 }),
-      text(x(value), FLOOR + 17, short(value), value > 0.97 * end ? "end" : "middle"),
+      text(x(value), FLOOR + 17, label, value > 0.97 * end ? "end" : "middle"),
     ]),
     svg("line", { class: "axis", x1: LEFT, x2: right, y1: FLOOR, y2: FLOOR }),
     text((LEFT + right) / 2, HEIGHT - 5, "steps", "middle"),
   ];
 }
 
-/** With as many digits as tell neighbours apart. */
-function label(value, all) {
-  const step = Math.abs(all[1] - all[0]) || 1;
-  if (Math.abs(value) < step / 1e6) return "0";
-  if (step >= 1000) return short(value);
-  return value.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+/** Values of an axis, each with its label: all in one unit, with digits that tell them apart. */
+function labelled(values) {
+  const step = values[1] - values[0];
+  const most = Math.max(...values.map(Math.abs));
+  const [size, letter] = (step >= 1000 && UNITS.find(([each]) => most >= each)) || [1, ""];
+  const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
+  const label = (value) =>
+    Math.abs(value) < step / 1e6 ? "0" : `${(value / size).toFixed(digits)}${letter}`;
+  return values.map((value) => [value, label(value)]);
 }
 
 function padded(low, high) {
+  if (low === 0 && high === 0) return [0, 1];
   if (low === high) return [low - 0.5, high + 0.5];
   const room = (high - low) * 0.05;
   return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];

@@ -37,25 +37,31 @@ export function measured(number) {
   return String(+number.toPrecision(3) || 0);
 }
 
-/** What a world looks like; a world that only its owner knows has no picture. */
-export function worldPicture(world) {
-  const picture = el("img", {
+/** 1 tile, 2 tiles. */
+export function counted(number, one, many = `${one}s`) {
+  return `${plain(number)} ${number === 1 ? one : many}`;
+}
+
+/** What a world looks like; pictures: worlds that have one. */
+export function worldPicture(world, pictures) {
+  if (!pictures.includes(world)) return el("span", { class: "world-picture missing" });
+  return el("img", {
     class: "world-picture",
     src: `/page/world-${encodeURIComponent(world)}.png`,
     alt: "",
     loading: "lazy",
   });
-  picture.addEventListener("error", () => picture.classList.add("missing"));
-  return picture;
 }
+
+export const UNITS = [
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
 
 /** 2,500,000 as 2.5M. */
 export function short(number) {
-  for (const [size, letter] of [
-    [1e9, "G"],
-    [1e6, "M"],
-    [1e3, "k"],
-  ]) {
+  for (const [size, letter] of UNITS) {
     if (Math.abs(number) >= size) return `${+(number / size).toPrecision(3)}${letter}`;
   }
   return `${+number.toPrecision(3)}`;
@@ -94,6 +100,20 @@ export function renew(place, ...children) {
 /** Whether the space bar works what is focused. */
 export function takesSpace({ target }) {
   return target instanceof Element && target.matches("button, summary, input[type=checkbox]");
+}
+
+/** A letter is the same with Shift or Caps Lock. */
+export function keyName({ key }) {
+  return key.length === 1 ? key.toLowerCase() : key;
+}
+
+let byPointer = false;
+addEventListener("pointerdown", () => (byPointer = true), true);
+addEventListener("keydown", () => (byPointer = false), true);
+
+/** After a change by pointer the keys are the game's again; by keys, the field stays focused. */
+export function letGo({ target }) {
+  if (byPointer) target.blur();
 }
 
 /** Whether keys go to a field instead of the page. */

@@ -1,12 +1,12 @@
 // Where a training went: entries of each tile, room by room, at any time of it.
 
-import { el, plain, renew, short } from "./dom.js";
-import { ask } from "./server.js";
+import { counted, el, renew, short } from "./dom.js";
+import { NoAnswer, ask } from "./server.js";
 
 const CELL = 12; // canvas pixels to a tile
 
-/** Of a run; `show(saved)` reads its visits, if they were saved since. */
-export function heatMap(name, named) {
+/** Of a run; time: as in the address; `show(saved)` reads its visits, if they were saved since. */
+export function heatMap(name, named, time) {
   const element = el("section", { class: "heat", hidden: true });
   const title = el("h2", { text: named ? `Where ${name} has been` : "Where it has been" });
   let shown;
@@ -17,9 +17,13 @@ export function heatMap(name, named) {
     try {
       const visits = await ask("visits", name);
       if (!visits.rooms.length) return;
-      view = heatView(visits, view?.state());
+      view = heatView(visits, view?.state() ?? time.at, time.note);
       renew(element, title, ...view.parts);
     } catch (error) {
+      if (error instanceof NoAnswer) {
+        shown = undefined; // asked again later
+        return;
+      }
       element.replaceChildren(title, el("p", { class: "problem", text: error.message }));
     }
     element.hidden = false;
@@ -28,7 +32,7 @@ export function heatMap(name, named) {
   return { element, show };
 }
 
-function heatView(visits, before) {
+function heatView(visits, before, note) {
   const { steps, rooms, map } = visits;
   const last = steps.length - 1;
   const shown = el("output");
@@ -40,9 +44,10 @@ function heatView(visits, before) {
     "aria-label": "time of the training",
     "data-key": "time",
   });
-  slider.value = before && !before.atEnd ? steps.findIndex((step) => step >= before.step) : last;
+  const found = before.atEnd ? -1 : steps.findIndex((step) => step >= before.step);
+  slider.value = found < 0 ? last : found;
   const whole = el("input", { type: "checkbox", "data-key": "all until then" });
-  whole.checked = before?.whole ?? false;
+  whole.checked = before.whole;
   const [maps, canvases] = roomMaps(visits);
   const most = el("span");
   const update = () => {
@@ -53,11 +58,17 @@ function heatView(visits, before) {
     );
     const busiest = Math.max(1, ...counts.map((each) => Math.max(0, ...each.values())));
     shown.textContent = `steps ${from ? short(steps[from - 1]) : 0} to ${short(steps[k])}`;
-    most.textContent = `${plain(busiest)} entries`;
+    most.textContent = counted(busiest, "entry", "entries");
     canvases.forEach((canvas, r) => paint(canvas, counts[r], visits, busiest));
   };
   slider.addEventListener("input", update);
   whole.addEventListener("change", update);
+  const state = () => ({
+    step: steps[slider.value],
+    atEnd: Number(slider.value) === last,
+    whole: whole.checked,
+  });
+  for (const field of [slider, whole]) field.addEventListener("change", () => note(state()));
   update();
   return {
     parts: [
@@ -72,11 +83,7 @@ function heatView(visits, before) {
       el("div", { class: `maps ${map ? "pyramid-maps" : rooms.length > 1 ? "" : "one"}` }, ...maps),
     ],
     update,
-    state: () => ({
-      step: steps[slider.value],
-      atEnd: Number(slider.value) === last,
-      whole: whole.checked,
-    }),
+    state,
   };
 }
 

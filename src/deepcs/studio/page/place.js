@@ -15,6 +15,21 @@ export function note(view, query) {
   history.replaceState(null, "", address(view, query));
 }
 
+/** The time that the map of the k-th run shows; `note(at)` keeps it in the address. */
+export function timeInAddress(query, k) {
+  const [time, all] = k ? [`t${k}`, `all${k}`] : ["t", "all"];
+  return {
+    at: { step: Number(query.get(time)), atEnd: !query.has(time), whole: query.get(all) === "1" },
+    note({ step, atEnd, whole }) {
+      if (atEnd) query.delete(time);
+      else query.set(time, step);
+      if (whole) query.set(all, "1");
+      else query.delete(all);
+      note("run", query);
+    },
+  };
+}
+
 /** A player as it stands in the address: run:NAME@STEP, agent:NAME or you:WORLD. */
 export function playerText({ kind, name, step }) {
   return `${kind}:${name}${step === undefined ? "" : `@${step}`}`;

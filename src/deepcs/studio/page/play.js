@@ -1,8 +1,8 @@
 // Play: a person at the keyboard, with the curiosity grid lighting up, and an agent beside.
 
-import { el, isTyping, plain, worldPicture } from "./dom.js";
+import { counted, el, isTyping, keyName, plain, worldPicture } from "./dom.js";
 import { address, parsePlayer, playerText } from "./place.js";
-import { ask } from "./server.js";
+import { askUntil } from "./server.js";
 import { Theatre } from "./theatre.js";
 
 const KEYS = {
@@ -19,24 +19,27 @@ const KEYS = {
   Enter: "fire",
 };
 
+const BEGIN = matchMedia("(pointer: coarse)").matches
+  ? "Touch an arrow"
+  : "Press an arrow key or the space bar";
+
 export function playView(root, query) {
   let theatre = null;
-  let left = false;
-  ask("overview")
-    .then((overview) => {
-      if (left) return;
-      const world = query.get("world");
-      if (!world) choose(root, overview);
-      else theatre = new Game(root, { world, query, overview });
-    })
-    .catch((error) => root.append(el("p", { class: "message", text: error.message })));
+  const begin = (overview) => {
+    const world = query.get("world");
+    if (!world) choose(root, overview);
+    else theatre = new Game(root, { world, query, overview });
+  };
+  const giveUp = askUntil("overview", begin, ({ message }) =>
+    root.append(el("p", { class: "message", text: message })),
+  );
   return () => {
-    left = true;
+    giveUp();
     theatre?.leave();
   };
 }
 
-function choose(root, { worlds, agents }) {
+function choose(root, { worlds, agents, pictures }) {
   const best = (world) =>
     Math.max(...agents.filter((agent) => agent.world === world).map((agent) => agent.median));
   root.append(
@@ -55,7 +58,7 @@ function choose(root, { worlds, agents }) {
           el(
             "a",
             { href: address("play", new URLSearchParams({ world })) },
-            worldPicture(world),
+            worldPicture(world, pictures),
             el("strong", { text: world }),
             el("span", {
               class: "faint",
@@ -75,7 +78,7 @@ function rivals(world, { agents, runs }) {
       .filter((agent) => agent.world === world)
       .map((agent) => ({
         text: playerText({ kind: "agent", name: agent.name }),
-        label: `${agent.name} (in the box, ${plain(agent.median)} points)`,
+        label: `${agent.name} (in the box, ${counted(agent.median, "point")})`,
       })),
     ...runs
       .filter((run) => run.world === world && run.checkpoints?.length && !run.code?.length)
@@ -84,6 +87,10 @@ function rivals(world, { agents, runs }) {
         label: run.name,
       })),
   ];
+}
+
+function result({ score, tiles }) {
+  return `${counted(score, "point")}, ${counted(tiles, "tile")}`;
 }
 
 class Game extends Theatre {
@@ -133,12 +140,12 @@ class Game extends Theatre {
     };
     document.addEventListener("keyup", this.onUp);
     window.addEventListener("blur", this.onBlur);
-    root.append(this.pad());
+    this.controls.append(this.pad());
   }
 
   meet(told) {
     super.meet(told);
-    if (!this.state.playing) this.cards[0].invite("Press an arrow key or the space bar to begin.");
+    if (!this.state.playing) this.cards[0].invite(`${BEGIN} to begin.`);
   }
 
   setState(state) {
@@ -166,12 +173,12 @@ class Game extends Theatre {
 
   verdict() {
     const [you, agent] = this.cards.map((card) => card.now);
-    return `You: ${plain(you.score)} points, ${plain(you.tiles)} tiles. ${this.titles[1]}: ${plain(agent.score)} points, ${plain(agent.tiles)} tiles.`;
+    return `You: ${result(you)}. ${this.titles[1]}: ${result(agent)}.`;
   }
 
   key(event) {
-    // A letter is the same with Shift; its release is known by its place on the keyboard.
-    const key = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    // The release of a key is known by its place on the keyboard: a letter changes with Shift.
+    const key = this.met && KEYS[keyName(event)];
     if (
       !key ||
       isTyping(event) ||
@@ -202,7 +209,7 @@ class Game extends Theatre {
   }
 
   tell(pressed) {
-    this.line.say({ do: "keys", held: [...new Set(this.held.values())], pressed });
+    if (this.met) this.line.say({ do: "keys", held: [...new Set(this.held.values())], pressed });
   }
 
   /** Keys for fingers. */

@@ -19,6 +19,16 @@ const NUMBERS = [
   ["value-R", (n) => (n.values?.length === 2 ? plain(n.values[0]) : null)],
   ["value-I", (n) => (n.values?.length === 2 ? plain(n.values[1]) : null)],
 ];
+const ARROWS = {
+  up: "↑",
+  down: "↓",
+  left: "←",
+  right: "→",
+  upleft: "↖",
+  upright: "↗",
+  downleft: "↙",
+  downright: "↘",
+};
 const MEANING = {
   R: "the game’s reward of this step",
   I: "the intrinsic reward of this step: 1 for a new tile",
@@ -55,7 +65,13 @@ export class PlayerCard {
       ),
     );
     this.bars = told.actions.map((name) =>
-      el("li", {}, el("i"), el("span", { text: actionText(name) }), el("span", { class: "share" })),
+      el(
+        "li",
+        { title: actionName(name) },
+        el("i"),
+        el("span", { role: "img", "aria-label": actionName(name), text: actionText(name) }),
+        el("span", { class: "share" }),
+      ),
     );
     this.caption = el("p", { class: "caption", role: "status", hidden: true });
     this.rooms = el("div", { class: "rooms", hidden: true });
@@ -215,12 +231,19 @@ export class PlayerCard {
   }
 }
 
-function actionText(name) {
+/** In words: down right fire. */
+function actionName(name) {
   if (name === "NOOP") return "nothing";
   return name
     .toLowerCase()
     .replace(/(up|down)(?=.)/, "$1 ")
     .replace(/(left|right)(?=.)/, "$1 ");
+}
+
+/** As short as fits: ↘ fire. */
+function actionText(name) {
+  const [, way, rest] = /^((?:up|down)?(?:left|right)?)((?:fire)?)$/i.exec(name) ?? [];
+  return way ? `${ARROWS[way.toLowerCase()]} ${rest.toLowerCase()}`.trim() : actionName(name);
 }
 
 function planeText(told) {

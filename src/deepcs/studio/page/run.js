@@ -3,9 +3,9 @@
 import { lineChart, colour } from "./chart.js";
 import { el, plain, renew, short } from "./dom.js";
 import { heatMap } from "./heat.js";
-import { address } from "./place.js";
+import { address, timeInAddress } from "./place.js";
 import { progress, state } from "./runs.js";
-import { ask, repeat } from "./server.js";
+import { NoAnswer, ask, repeat } from "./server.js";
 
 const EVERY = 3000; // milliseconds
 const FIRST = ["score", "intrinsic", "entropy", "steps_per_second", "tiles"];
@@ -19,7 +19,11 @@ const TITLES = {
 };
 
 export function runView(root, query) {
-  const names = query.getAll("name");
+  const names = query.getAll("name").filter(Boolean);
+  if (!names.length) {
+    location.replace("#/runs");
+    return undefined;
+  }
   const cards = el("div", { class: "summaries" });
   const charts = el("div", { class: "charts" });
   const more = el(
@@ -35,7 +39,7 @@ export function runView(root, query) {
     el(
       "div",
       { class: "heading" },
-      el("h1", { text: names.length > 1 ? "Runs, compared" : (names[0] ?? "No run") }),
+      el("h1", { text: names.length > 1 ? "Runs, compared" : names[0] }),
       el("a", { class: "button", href: "#/runs", text: "All runs" }),
     ),
     cards,
@@ -44,21 +48,28 @@ export function runView(root, query) {
     maps,
     settings,
   );
-  const heats = new Map(names.map((name) => [name, heatMap(name, names.length > 1)]));
+  const heats = new Map(
+    names.map((name, k) => [name, heatMap(name, names.length > 1, timeInAddress(query, k))]),
+  );
   maps.append(...[...heats.values()].map(({ element }) => element));
   let before = "";
   return repeat(async () => {
     const runs = await Promise.all(
-      names.map((name) => ask("run", name).catch((error) => ({ name, problem: error.message }))),
+      names.map((name) =>
+        ask("run", name).catch((error) =>
+          error instanceof NoAnswer ? null : { name, problem: error.message },
+        ),
+      ),
     );
+    if (runs.includes(null)) return; // the page stays as it is
+    const whole = runs.filter((run) => run.curve);
+    for (const run of whole) heats.get(run.name).show(run.checkpoints.at(-1));
     const text = JSON.stringify(runs);
     if (text === before) return;
     before = text;
     renew(cards, ...runs.map((run, k) => summary(run, k, runs.length)));
-    const whole = runs.filter((run) => run.curve);
     drawCharts(whole, runs, charts, more, made);
     drawSettings(whole, settings);
-    for (const run of whole) heats.get(run.name).show(run.checkpoints.at(-1));
   }, EVERY);
 }
 

@@ -11,7 +11,6 @@ export function runsView(root, query) {
   const list = el("div");
   const compare = el("a", {
     class: "button primary",
-    text: "Compare",
     role: "link",
     "aria-disabled": "true",
   });
@@ -27,7 +26,8 @@ export function runsView(root, query) {
     if (many)
       compare.href = address("run", new URLSearchParams([...chosen].map((each) => ["name", each])));
     else compare.removeAttribute("href");
-    compare.textContent = many ? `Compare ${chosen.size} runs` : "Compare";
+    const missing = chosen.size ? "one more run" : "two runs";
+    compare.textContent = many ? `Compare ${chosen.size} runs` : `Tick ${missing} to compare`;
   };
   offer();
   root.append(el("div", { class: "heading" }, el("h1", { text: "Runs" }), compare), list);
@@ -55,7 +55,7 @@ function draw(list, { runs, studies, folder }, chosen, choose) {
       el(
         "ul",
         { class: "choice" },
-        ...studies.map((name) =>
+        ...studies.map(({ name, runs: total }) =>
           el(
             "li",
             {},
@@ -63,7 +63,7 @@ function draw(list, { runs, studies, folder }, chosen, choose) {
               href: address("study", new URLSearchParams({ name })),
               text: name === "." ? folder : name,
             }),
-            el("span", { class: "faint", text: standing(name, runs) }),
+            el("span", { class: "faint", text: standing(name, total, runs) }),
           ),
         ),
       ),
@@ -101,14 +101,16 @@ function draw(list, { runs, studies, folder }, chosen, choose) {
   renew(list, ...parts);
 }
 
-/** What a study's runs do, in words. */
-function standing(study, runs) {
+/** What a study's runs do, in words; total: that it is to have. */
+function standing(study, total, runs) {
   const inside = study === "." ? "runs/" : `${study}/runs/`;
   const its = runs.filter(({ name }) => name.startsWith(inside));
   return ["training", "done", "stopped"]
     .map((state) => [its.filter((run) => run.state === state).length, state])
-    .filter(([count]) => count)
-    .map(([count, state]) => `${count} ${state}`)
+    .filter(([count, state]) => count || (state === "done" && total !== null))
+    .map(([count, state]) =>
+      state === "done" && total !== null ? `${count} of ${total} done` : `${count} ${state}`,
+    )
     .join(" · ");
 }
 

@@ -8,15 +8,23 @@ const waiting = new Set();
 export function tellDead(what) {
   waiting.add(what);
   banner.hidden = false;
-  banner.textContent =
-    "The studio’s server does not answer. If you ended it, start deepcs studio " +
-    "again; this page goes on by itself where the address is the same.";
+  banner.textContent = `The studio’s server does not answer. If you ended it, ${again()}`;
+}
+
+/** How to get the page back: to other machines the server has a new token each time. */
+function again() {
+  return ["127.0.0.1", "localhost"].includes(location.hostname)
+    ? `start it again with --port ${location.port || 80}; this page then goes on by itself.`
+    : "start it again and open the address that it prints.";
 }
 
 export function tellAlive(what) {
   waiting.delete(what);
   if (!waiting.size) banner.hidden = true;
 }
+
+/** The server could not be reached; the banner tells. */
+export class NoAnswer extends Error {}
 
 /** JSON from the server; throws an Error whose message is a sentence. */
 export async function ask(path, name) {
@@ -26,7 +34,7 @@ export async function ask(path, name) {
     response = await fetch(`/api/${path}${query}`);
   } catch {
     tellDead("ask");
-    throw new Error("The server does not answer.");
+    throw new NoAnswer("The server does not answer.");
   }
   tellAlive("ask");
   const content = await response
@@ -34,6 +42,26 @@ export async function ask(path, name) {
     .catch(() => ({ problem: `The server said ${response.status}.` }));
   if (!response.ok) throw new Error(content.problem);
   return content;
+}
+
+/** Ask until the server answers; returns how to give up. */
+export function askUntil(path, told, refused) {
+  let left = false;
+  let timer = 0;
+  const turn = () =>
+    ask(path).then(
+      (content) => left || told(content),
+      (error) => {
+        if (left) return;
+        if (error instanceof NoAnswer) timer = setTimeout(turn, RETRY);
+        else refused(error);
+      },
+    );
+  turn();
+  return () => {
+    left = true;
+    clearTimeout(timer);
+  };
 }
 
 /** Do something now and again and again while the page can be seen; returns how to end it. */

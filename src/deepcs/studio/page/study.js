@@ -1,13 +1,17 @@
 // A study: world × treatment, a cell for each seed, with progress and the time left.
 
-import { duration, el, plain, renew, short } from "./dom.js";
+import { counted, duration, el, plain, renew, short } from "./dom.js";
 import { address } from "./place.js";
 import { ask, repeat } from "./server.js";
 
 const EVERY = 3000; // milliseconds
 
 export function studyView(root, query) {
-  const name = query.get("name") ?? "";
+  const name = query.get("name");
+  if (!name) {
+    location.replace("#/runs");
+    return undefined;
+  }
   const place = el("div");
   root.append(place);
   let before = "";
@@ -53,7 +57,7 @@ function draw(place, study) {
       el("a", { class: "button", href: "#/runs", text: "All runs" }),
     ),
     el("p", { class: "lead", text: study.about }),
-    el("p", { text: [`${study.runs.length} runs`, ...states, ...left].join(" · ") }),
+    el("p", { text: [counted(study.runs.length, "run"), ...states, ...left].join(" · ") }),
     el(
       "div",
       { class: "scroll" },
@@ -87,7 +91,22 @@ function draw(place, study) {
         ),
       ),
     ),
+    ...failures(study.runs),
   );
+}
+
+/** Why runs failed. */
+function failures(runs) {
+  const failed = runs.filter((run) => run.state === "failed");
+  if (!failed.length) return [];
+  const line = (run) =>
+    el(
+      "li",
+      {},
+      el("strong", { text: `${run.world}, ${column(run)}, seed ${run.seed}: ` }),
+      el("span", { class: "problem", text: run.reason }),
+    );
+  return [el("h2", { text: "Failed" }), el("ul", { class: "failures" }, ...failed.map(line))];
 }
 
 function column({ treatment, learner, variant }) {
@@ -114,17 +133,17 @@ function cell(run) {
     run.state === "running" ? `${duration(run.left)} left` : "",
     run.reason,
   ];
-  const link = el(
-    "a",
+  const shown = el(
+    run.begun ? "a" : "span",
     {
       class: `cell ${run.state}`,
-      href: address("run", new URLSearchParams({ name: run.run })),
+      href: run.begun && address("run", new URLSearchParams({ name: run.run })),
       title: told.filter(Boolean).join("\n"),
     },
     el("i"),
     el("span", { text: `seed ${run.seed}` }),
     el("span", { text: standing(run) }),
   );
-  link.firstChild.style.width = `${Math.min(100, (100 * run.step) / Math.max(run.steps, 1))}%`;
-  return link;
+  shown.firstChild.style.width = `${Math.min(100, (100 * run.step) / Math.max(run.steps, 1))}%`;
+  return shown;
 }

@@ -1,11 +1,12 @@
 // A group of players in step, with the controls below; the views Watch and Play both are one.
 
-import { el, isTyping, renew, short, takesSpace } from "./dom.js";
+import { el, isTyping, keyName, letGo, renew, short, takesSpace } from "./dom.js";
 import { note, playerText } from "./place.js";
 import { PlayerCard } from "./player.js";
 import { Line } from "./server.js";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32];
+const SETTLED = 250; // milliseconds after the last move of a slider
 const KEPT = "deepcs-group"; // in this tab: which group it had, for which players
 
 export class Theatre {
@@ -21,20 +22,23 @@ export class Theatre {
     };
     this.cards = [];
     this.showing = Promise.resolve();
-    this.grid = el("div", { class: `cards cards-${players.length}`, "aria-busy": "true" });
+    this.grid = el("div", { class: `cards cards-${players.length}`, onchange: letGo });
     this.message = el("p", {
       class: "message",
       role: "status",
       text: "The players are on their way …",
     });
     this.makeControls(shortcuts);
+    this.expect();
     root.append(this.message, this.grid, this.controls);
     this.line = new Line({
       opened: () => this.enter(),
       told: (what) => this.inTurn(() => this.hear(what)),
       shown: (data) => this.inTurn(() => this.show(data)),
     });
-    this.onVisible = () => this.line.say({ do: document.hidden ? "hide" : "show" });
+    this.onVisible = () => {
+      if (this.met) this.line.say({ do: document.hidden ? "hide" : "show" });
+    };
     this.onKey = (event) => this.key(event);
     document.addEventListener("visibilitychange", this.onVisible);
     document.addEventListener("keydown", this.onKey);
@@ -87,7 +91,7 @@ export class Theatre {
     this.rate = el("span", { class: "faint rate" });
     this.controls = el(
       "div",
-      { class: "controls", role: "toolbar", "aria-label": "controls" },
+      { class: "controls", role: "toolbar", "aria-label": "controls", onchange: letGo },
       this.playButton,
       this.stepButton,
       el("label", {}, "speed ", this.speedField),
@@ -124,7 +128,15 @@ export class Theatre {
     this.showing = this.showing.then(() => (this.left ? null : work()));
   }
 
+  /** There is nobody to control until the players are met. */
+  expect() {
+    this.met = false;
+    this.controls.inert = true;
+    this.grid.setAttribute("aria-busy", "true");
+  }
+
   enter() {
+    this.expect();
     const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
     if (kept?.who === this.who) this.line.say({ do: "attach", group: kept.group });
     else this.open();
@@ -136,17 +148,24 @@ export class Theatre {
   }
 
   hear(what) {
+    if (what.is === "cast" && this.changing) return; // others are asked for already
     if (what.is === "cast") this.meet(what.players);
     else if (what.is === "state") this.setState(what);
     else if (what.is === "gone") this.open();
     else if (what.is === "refused" && what.code.length) this.askAllowance(what);
-    else if (what.sentence) this.say(what.sentence);
+    else if (what.sentence) this.refuse(what);
+  }
+
+  /** Players that could not change stay; those whose process or connection ended do not. */
+  refuse({ is, sentence }) {
+    this.say(sentence);
+    if (is !== "refused") this.expect();
+    this.grid.removeAttribute("aria-busy");
   }
 
   say(...parts) {
     this.message.replaceChildren(...parts);
     this.message.hidden = !parts.length;
-    this.grid.removeAttribute("aria-busy");
   }
 
   askAllowance({ code, player }) {
@@ -155,21 +174,25 @@ export class Theatre {
       class: "primary",
       text: "Allow and play",
       onclick: () => {
-        this.line.say({ do: "allow", run: player });
+        this.line.say({ do: "allow", run: player, code });
         this.open();
       },
     });
     this.say(
-      el("strong", { text: "This run would run code that you did not train with here: " }),
+      el("strong", { text: `${player} would run code that you did not train with here: ` }),
       el("code", { text: code.join(", ") }),
       el("br"),
       "Look at that code first. It is imported only if you allow it, and may then do whatever you may do. ",
       allow,
     );
+    this.grid.removeAttribute("aria-busy");
   }
 
   meet(told) {
     this.say();
+    this.met = true;
+    this.controls.inert = false;
+    this.grid.removeAttribute("aria-busy");
     this.cards = told.map((each, k) => new PlayerCard(this.titles[k], each, this.slider(k)));
     renew(this.grid, ...this.cards.map((card) => card.element));
     if (this.fresh) {
@@ -202,12 +225,18 @@ export class Theatre {
     return el("label", { class: "checkpoint" }, "checkpoint ", field, " ", shown);
   }
 
+  /** Who moves on through checkpoints waits for the last of them alone. */
   changeStep(k, step) {
     this.players[k].step = step;
     this.namePlayers();
     this.note();
     this.goesOn ||= this.state.playing;
-    this.open();
+    this.grid.setAttribute("aria-busy", "true");
+    clearTimeout(this.changing);
+    this.changing = setTimeout(() => {
+      this.changing = 0;
+      this.open();
+    }, SETTLED);
   }
 
   /** Write who plays into the address. */
@@ -218,7 +247,7 @@ export class Theatre {
 
   setState(state) {
     this.state = state;
-    sessionStorage.setItem(KEPT, JSON.stringify({ who: this.who, group: state.group }));
+    if (!this.changing) sessionStorage.setItem(KEPT, JSON.stringify({ who: this.who, group: state.group }));
     this.playButton.textContent = state.playing ? "Pause" : "Play";
     this.playButton.disabled = state.over;
     this.stepButton.disabled = state.over;
@@ -256,8 +285,8 @@ export class Theatre {
   }
 
   key(event) {
-    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
-    const work = this.keyWork(event.key, event);
+    if (!this.met || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const work = this.keyWork(keyName(event), event);
     if (!work) return;
     event.preventDefault();
     work();
@@ -303,6 +332,7 @@ export class Theatre {
   leave() {
     this.left = true;
     clearInterval(this.counted);
+    clearTimeout(this.changing);
     document.removeEventListener("visibilitychange", this.onVisible);
     document.removeEventListener("keydown", this.onKey);
     this.line.close();

@@ -2,7 +2,7 @@
 
 import { el, measured, plain, short, worldPicture } from "./dom.js";
 import { address, note, parsePlayer, playerText } from "./place.js";
-import { ask } from "./server.js";
+import { askUntil } from "./server.js";
 import { Theatre } from "./theatre.js";
 
 const MOST = 4;
@@ -10,41 +10,40 @@ const MOST = 4;
 export function watchView(root, query) {
   const players = query.getAll("p").map(parsePlayer).filter(Boolean).slice(0, MOST);
   let theatre = null;
-  let left = false;
-  ask("overview")
-    .then((overview) => {
-      if (left) return;
-      if (!players.length) {
-        choose(root, overview, query.getAll("c"));
-        return;
-      }
-      const runs = new Map(overview.runs.map((run) => [run.name, run]));
-      root.append(
-        el(
-          "div",
-          { class: "heading" },
-          el("h1", { text: "Watch" }),
-          el("a", { class: "button", href: "#/watch", text: "Choose others" }),
-        ),
-      );
-      theatre = new Theatre(root, {
-        view: "watch",
-        query,
-        players,
-        runs,
-        titles: players.map(({ name }) => name),
-        begins: true,
-        shortcuts: "space: play or pause · .: one step · r: again · n: next game",
-      });
-    })
-    .catch((error) => root.append(el("p", { class: "message", text: error.message })));
+  const begin = (overview) => {
+    if (!players.length) {
+      choose(root, overview, query.getAll("c"));
+      return;
+    }
+    const runs = new Map(overview.runs.map((run) => [run.name, run]));
+    root.append(
+      el(
+        "div",
+        { class: "heading" },
+        el("h1", { text: "Watch" }),
+        el("a", { class: "button", href: "#/watch", text: "Choose others" }),
+      ),
+    );
+    theatre = new Theatre(root, {
+      view: "watch",
+      query,
+      players,
+      runs,
+      titles: players.map(({ name }) => name),
+      begins: true,
+      shortcuts: "space: play or pause · .: one step · r: again · n: next game",
+    });
+  };
+  const giveUp = askUntil("overview", begin, ({ message }) =>
+    root.append(el("p", { class: "message", text: message })),
+  );
   return () => {
-    left = true;
+    giveUp();
     theatre?.leave();
   };
 }
 
-function choose(root, { agents, runs, folder }, before) {
+function choose(root, { agents, runs, folder, pictures }, before) {
   const chosen = new Set(before.slice(0, MOST));
   const go = el("a", {
     class: "button primary",
@@ -78,7 +77,7 @@ function choose(root, { agents, runs, folder }, before) {
         "label",
         {},
         input,
-        worldPicture(world),
+        worldPicture(world, pictures),
         el(
           "span",
           {},
@@ -101,7 +100,7 @@ function choose(root, { agents, runs, folder }, before) {
       class: "lead",
       text: "Watch an agent with its curiosity grid: each tile pays once in a game. Choose up to four to see them side by side, in step, in the same game.",
     }),
-    ...pairs(agents).map(pairLink),
+    ...pairs(agents).map((pair) => pairLink(pair, pictures)),
   );
   if (agents.length) {
     root.append(
@@ -156,8 +155,8 @@ function about({ world, treatment, learner }, step) {
 }
 
 function scores({ median, random, paper }) {
-  const beside = [`random play ${measured(random)}`];
-  if (paper !== null) beside.push(`the paper’s DeepCS ${plain(paper)}`);
+  const beside = [`random play ${measured(+random.toFixed(3))}`];
+  if (paper) beside.push(`the paper’s ${paper.method} ${plain(paper.score)}`);
   return `median score ${plain(median)} (${beside.join(", ")})`;
 }
 
@@ -175,12 +174,12 @@ function pairs(agents) {
     .filter(([, other]) => other);
 }
 
-function pairLink([one, other]) {
+function pairLink([one, other], pictures) {
   const wanted = new URLSearchParams([one, other].map(({ name }) => ["p", `agent:${name}`]));
   return el(
     "a",
     { class: "featured", href: address("watch", wanted) },
-    worldPicture(one.world),
+    worldPicture(one.world, pictures),
     el(
       "span",
       {},
