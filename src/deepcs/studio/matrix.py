@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deepcs.agents.table import PAPERS_AGENT
 from deepcs.runs.errors import RunError
 from deepcs.studies.experiment import StudyError
 from deepcs.studies.folder import StudyFolder
@@ -77,7 +78,7 @@ def _cell(status: RunStatus, run: str, begun: bool) -> dict[str, Any]:
         "run": run,
         "world": config.world,
         "treatment": config.treatment,
-        "learner": config.agent_name,
+        "learner": "" if config.agent == PAPERS_AGENT else config.agent_name,
         "variant": str(status.run.variant or ""),
         "seed": config.seed,
         "begun": begun,

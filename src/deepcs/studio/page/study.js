@@ -110,7 +110,7 @@ function failures(runs) {
 }
 
 function column({ treatment, learner, variant }) {
-  return [treatment, learner === "a2c" ? "" : learner, variant].filter(Boolean).join(" · ");
+  return [treatment, learner, variant].filter(Boolean).join(" · ");
 }
 
 function unique(items) {
