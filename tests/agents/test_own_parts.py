@@ -88,7 +88,8 @@ def test_the_command_line_takes_an_own_learner_with_its_settings_and_columns(
 
 def test_a_setting_of_an_own_learner_is_saved_whatever_it_is_called(tmp_path: Path) -> None:
     learner = ImitatingSettings(imitation=0)
-    train(replace(HALLWAY, agent="own_parts:Imitating", learner=learner), tmp_path / "run")
+    config = replace(HALLWAY, steps=80, agent="own_parts:Imitating", learner=learner)
+    train(config, tmp_path / "run", workers=1)
     assert load_run(tmp_path / "run").config.resolved().learner == learner
 
 

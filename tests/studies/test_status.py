@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from deepcs.envs.roms import atari_game
+from deepcs.runs.checkpoint import Checkpoint, save_checkpoint
 from deepcs.runs.config import RunConfig
 from deepcs.runs.lease import Lease, Terms
 from deepcs.runs.logs import curve_columns
@@ -61,9 +63,12 @@ def row(step: int, speed: float) -> str:
 
 def generate(folder: StudyFolder, study: Study, step: int, *seeds: int) -> None:
     """Runs that have trained up to a step."""
+    saved = folder.path / "saved" / str(step)
+    if not saved.exists():
+        save_checkpoint(saved.parent, Checkpoint(step, {}, {}, None, {}))
     for seed in seeds:
         path = folder.run_path(study.runs[seed])
-        (path / "checkpoints" / str(step)).mkdir(parents=True)
+        shutil.copytree(saved, path / "checkpoints" / str(step))
         (path / "curve.csv").write_text(row(step, 50.0))
         Lease(path, Terms()).release()
 
@@ -84,7 +89,8 @@ def test_hundreds_of_runs_are_read_once_and_then_only_those_under_way(
 
     # Nothing that happens is missed: one ends, one is taken up, one fails, one begins.
     leases[0].release()
-    (folder.run_path(study.runs[398]) / "checkpoints" / "1000").mkdir()
+    saved = tmp_path / "saved" / "1000"
+    shutil.copytree(saved, folder.run_path(study.runs[398]) / "checkpoints" / "1000")
     taken = Lease(folder.run_path(study.runs[350]), Terms())
     folder.write_failures({study.runs[351].name: "it broke"})
     generate(folder, study, 500, 400)

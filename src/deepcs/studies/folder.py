@@ -46,11 +46,10 @@ class StudyFolder:
 
     def unfinished(self, study: Study) -> list[StudyRun]:
         """Runs that are not finished."""
-        return [run for run in study.runs if not self.is_finished(run)]
+        return [run for run in study.runs if not self.is_finished(run, self.steps_saved(run))]
 
-    def is_finished(self, run: StudyRun) -> bool:
-        """Whether it has an undamaged checkpoint of its last step."""
-        saved = self.steps_saved(run)
+    def is_finished(self, run: StudyRun, saved: int) -> bool:
+        """Whether its newest checkpoint, of step `saved`, is of its last step, and undamaged."""
         checkpoints = RunFolder(self.run_path(run)).checkpoints
         return saved >= run.config.steps and is_whole(checkpoints, saved)
 

@@ -111,7 +111,8 @@ class Watch:
         if known is not None and not known.held and known.lease == lease:
             return known
         held = holder(path) is not None  # first: what it saves as it ends is then seen
-        saved, finished = self._folder.steps_saved(run), self._folder.is_finished(run)
+        saved = self._folder.steps_saved(run)
+        finished = self._folder.is_finished(run, saved)
         facts = Facts(saved, last_row(path), held, lease, finished)
         self._known[run.name] = facts
         return facts
