@@ -37,6 +37,8 @@ def origins(runs: Iterable[Path], commits: dict[str, str]) -> Table:
         saved = RunFolder(path).read_config()
         sources = sources_of(path)
         made = f"deepcs {saved.versions['deepcs']}"
+        if sources and sources not in commits:
+            raise ValueError(f"{path} has sources of no known commit; run tools/origins.py first.")
         if sources:
             made += f", sources {sources}, commit {commits[sources]}"
         name = path.name.replace(f"-seed{saved.config.seed}", "-seed*")
