@@ -7,7 +7,7 @@ import { address, timeInAddress } from "./place.js";
 import { progress, state } from "./runs.js";
 import { NoAnswer, ask, repeat } from "./server.js";
 
-const EVERY = 3000; // milliseconds
+const EVERY = 5000; // milliseconds
 const FIRST = ["score", "intrinsic", "entropy", "steps_per_second", "tiles"];
 const NOT_DRAWN = new Set(["step", "seconds", "games", "learning_rate"]);
 const TITLES = {

@@ -4,7 +4,7 @@ import { duration, el, plain, renew, short } from "./dom.js";
 import { address, note } from "./place.js";
 import { ask, repeat } from "./server.js";
 
-const EVERY = 3000; // milliseconds
+const EVERY = 5000; // milliseconds
 
 export function runsView(root, query) {
   const chosen = new Set(query.getAll("c"));

@@ -4,7 +4,7 @@ import { counted, duration, el, plain, renew, short } from "./dom.js";
 import { address } from "./place.js";
 import { ask, repeat } from "./server.js";
 
-const EVERY = 3000; // milliseconds
+const EVERY = 5000; // milliseconds
 
 export function studyView(root, query) {
   const name = query.get("name");
