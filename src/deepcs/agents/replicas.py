@@ -155,8 +155,7 @@ class Replicas:
             if what is None:
                 raise
             raise DivergedError(
-                f"The environment returned {'an' if what[0] in 'aeiou' else 'a'} {what} that is "
-                "not finite",
+                f"The environment returned {what} that is not finite",
                 "fix the environment, and train anew",
             ) from error
 

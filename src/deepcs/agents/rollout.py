@@ -191,10 +191,10 @@ class Actors:
         return replace(rollout, rewards=self._rewards(intrinsic), intrinsic=intrinsic, games=games)
 
     def not_finite(self) -> str | None:
-        """What of the rollout just played is not finite: `reward`, `observation`, or None."""
+        """What of the rollout just played is not finite, in words; None: nothing."""
         if not all(np.isfinite(each).all() for each in (self._game_rewards, self._intrinsic)):
-            return "reward"
-        return None if self._saw_numbers and self._see_numbers() else "observation"
+            return "a reward"
+        return None if self._saw_numbers and self._see_numbers() else "an observation"
 
     def _see_numbers(self) -> bool:
         """Whether all that the actors see now is finite; bytes always are."""

@@ -65,10 +65,11 @@ def vector_layout(training: Training, plan: NetworkPlan) -> dict[str, Vector]:
     gradients = {gradient_name(k): Vector(plan.size, saved=False) for k in range(training.shards)}
     novel = novelty_vectors(training.novelty, plan.spaces.frame, training.shards)
     ours = {"parameters": Vector(plan.size, saved=False), **gradients}
-    for name in own.keys() & (ours.keys() | novel.keys()):
+    taken = own.keys() & (ours.keys() | novel.keys())
+    if taken:
         raise ValueError(
-            f"The agent {training.agent_type.name!r} has a vector {name!r}, which is a name of "
-            "deepcs's own; rename it."
+            f"The agent {training.agent_type.name!r} has a vector {min(taken)!r}, which is a name "
+            "of deepcs's own; rename it."
         )
     return {**ours, **own, **novel}
 
