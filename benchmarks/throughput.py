@@ -19,6 +19,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import gymnasium
 import numpy as np
 import psutil
 import torch
@@ -30,6 +31,7 @@ from deepcs.agents import replicas as replicas_module
 from deepcs.agents import shards as shards_module
 from deepcs.agents.acktr import THRIFTY, ACKTRSettings
 from deepcs.agents.agent import Moment
+from deepcs.agents.plan import Precision
 from deepcs.agents.ppo import PPOSettings
 from deepcs.agents.replicas import Replicas
 from deepcs.agents.shards import ShardGroup
@@ -54,13 +56,15 @@ class Settings:
     """rounds of each side"""
     seconds: float = 12.0
     """length of one round, about; PPO's rounds are of whole updates, 1 is enough"""
+    precision: Precision = "float32"
+    """in which our network multiplies; Stable-Baselines3's is always float32"""
 
 
 class OurTraining(TimedTraining):
     """A normal run, in a process of its own."""
 
-    def __init__(self, memory: mmap.mmap, agent: str = "a2c") -> None:
-        super().__init__(RunConfig(GAME, agent=agent))
+    def __init__(self, memory: mmap.mmap, precision: Precision, agent: str = "a2c") -> None:
+        super().__init__(RunConfig(GAME, agent=agent, precision=precision))
 
 
 class OurACKTR(TimedTraining):
@@ -134,14 +138,16 @@ class CannedPool:
         self.num_envs = num_envs
         rng = np.random.default_rng(0)
         self.observations = rng.integers(0, 256, (num_envs, 5, 84, 84), dtype=np.uint8)
+        self.single_action_space = gymnasium.spaces.Discrete(18)
         self.numbers = np.zeros(num_envs)
+        self.cells = np.zeros(num_envs, np.int64)
         self.flags = np.zeros(num_envs, np.bool_)
 
     def reset(self) -> tuple[np.ndarray, dict[str, Any]]:
         return self.observations, {}
 
     def step(self, actions: np.ndarray) -> tuple[Any, ...]:
-        infos = {"intrinsic": self.numbers, "life_lost": self.flags}
+        infos = {"intrinsic": self.numbers, "life_lost": self.flags, "cell": self.cells}
         return self.observations, self.numbers, self.flags, self.flags, infos
 
     def take_visits(self) -> Counter[Any]:
@@ -159,9 +165,10 @@ def canned_group(memory: mmap.mmap, *args: Any) -> ShardGroup:
 class OurLearner:
     """Our learner without emulators, in as many shards, each on a core."""
 
-    def __init__(self, memory: mmap.mmap, shards: int) -> None:
+    def __init__(self, memory: mmap.mmap, shards: int, precision: Precision) -> None:
         replicas_module.ShardGroup = canned_group  # also what its other processes build
-        self.config = RunConfig(GAME, shards=shards).resolved().fitted()
+        config = RunConfig(GAME, shards=shards, precision=precision)
+        self.config = config.resolved().fitted()
         self.replicas = Replicas(self.config.training())
         self.replicas.initialise()
         self.update = 0
@@ -230,7 +237,7 @@ def best_peer(seconds: float, agent: str = "a2c") -> tuple[Side, str]:
 def compare_agents(settings: Settings) -> None:
     """ACKTR as a share of A2C."""
     sides = {
-        "A2C": Side("A2C", OurTraining),
+        "A2C": Side("A2C", OurTraining, "float32"),
         "ACKTR": Side("ACKTR", OurACKTR, ACKTRSettings()),
         "thrifty ACKTR": Side("thrifty ACKTR", OurACKTR, THRIFTY),
     }
@@ -259,13 +266,13 @@ def compare_agents(settings: Settings) -> None:
 def compare_ppo(settings: Settings) -> None:
     """PPO against Stable-Baselines3's."""
     peer, tried = best_peer(1.0, "ppo")
-    ours = Side("deepcs", OurTraining, "ppo")
+    ours = Side("deepcs", OurTraining, settings.precision, "ppo")
     ours.rate(1.0)
     rounds = [
         (ours.rate(settings.seconds), peer.rate(settings.seconds)) for _ in range(settings.rounds)
     ]
     peak = ours.peak_memory(settings.seconds)
-    table = Table(title=f"PPO, {GAME}, 16 actors, {cores()} cores")
+    table = Table(title=f"PPO, {GAME}, 16 actors, {cores()} cores, {settings.precision}")
     for column in ("", "median", "all rounds"):
         table.add_column(column, justify="left" if not column else "right")
     columns = [*zip(*rounds, strict=True), [a / b for a, b in rounds]]
@@ -283,6 +290,8 @@ def compare_ppo(settings: Settings) -> None:
 
 def main(settings: Settings) -> None:
     if settings.agent == "acktr":
+        if settings.precision != "float32":
+            raise SystemExit("Got --precision with --agent acktr, which needs float32.")
         compare_agents(settings)
         return
     if settings.agent == "ppo":
@@ -290,8 +299,10 @@ def main(settings: Settings) -> None:
         return
     console = Console()
     peer, tried = best_peer(settings.seconds)
-    ours, learner = Side("deepcs", OurTraining), Side("learner", OurLearner, cores())
-    learners = [Side(f"learner {k}", OurLearner, 1) for k in range(cores())]
+    precision = settings.precision
+    ours = Side("deepcs", OurTraining, precision)
+    learner = Side("learner", OurLearner, cores(), precision)
+    learners = [Side(f"learner {k}", OurLearner, 1, precision) for k in range(cores())]
     bare = BareLoops(BareLoop, cores())
     for side in (ours, learner, *learners):
         side.rate(2.0)
@@ -307,16 +318,21 @@ def main(settings: Settings) -> None:
     for side in (ours, learner, peer, *learners):
         side.close()
     bare.close()
-    report(console, rates, peer.name, tried, peak)
+    report(console, rates, peer.name, tried, peak, precision)
 
 
 def report(
-    console: Console, rates: dict[str, list[float]], peer: str, tried: str, peak: int
+    console: Console,
+    rates: dict[str, list[float]],
+    peer: str,
+    tried: str,
+    peak: int,
+    precision: Precision,
 ) -> None:
     limits = [1 / (1 / e + 1 / learn) for e, learn in zip(rates["E"], rates["L"], strict=True)]
     against_peer = [o / p for o, p in zip(rates["ours"], rates["peer"], strict=True)]
     against_limit = [o / limit for o, limit in zip(rates["ours"], limits, strict=True)]
-    table = Table(title=f"Training {GAME}, 16 actors, {cores()} cores")
+    table = Table(title=f"Training {GAME}, 16 actors, {cores()} cores, {precision}")
     for column in ("", "median", "all rounds"):
         table.add_column(column, justify="left" if not column else "right")
     rows = {
@@ -325,7 +341,7 @@ def report(
         "E, bare emulators, steps/s": rates["E"],
         "L, learner alone, steps/s": rates["L"],
         "limit 1/(1/E + 1/L), steps/s": limits,
-        "deepcs / SB3 (at least 1.8)": against_peer,
+        "deepcs / SB3 (at least 3.0)": against_peer,
         "deepcs / limit (at least 0.80)": against_limit,
     }
     for name, values in rows.items():

@@ -11,9 +11,11 @@ import torch
 from torch import Tensor
 
 from deepcs.agents.agent import Moment
+from deepcs.agents.folding import fold_into
 from deepcs.agents.network import Network
 from deepcs.agents.ppo import PPOSettings
 from deepcs.agents.replicas import Replicas
+from deepcs.agents.samples import SeenObservations
 from deepcs.runs.config import RunConfig
 
 SHAPES = {"nature": (5, 84, 84), "maze": (4, 11, 11), "flat": (7,)}
@@ -66,7 +68,8 @@ def test_the_gradient_is_that_of_float32_through_the_same_activations(
     exact, half = both(shape)
     for t, observations in enumerate(pixels(shape)):
         half.forward(t, observations)
-    for kept, given in zip(exact.inputs, half.inputs, strict=True):
+        exact.forward(t, observations)  # its pixels; in half precision these may be in blocks
+    for kept, given in list(zip(exact.inputs, half.inputs, strict=True))[half.block is not None :]:
         kept.copy_(given)
     generator = torch.Generator().manual_seed(4)
     d_logits = torch.randn(STEPS * ENVS, ACTIONS, generator=generator)
@@ -77,6 +80,35 @@ def test_the_gradient_is_that_of_float32_through_the_same_activations(
     for name, found in half.named_gradient().items():
         assert found.dtype == torch.float32
         assert distance(found, wanted[name]) < 3 * ROUNDING, name
+
+
+@pytest.mark.parametrize("layout", ["planes first", "planes last", "floats"])
+def test_images_in_blocks_are_what_images_are(layout: str) -> None:
+    _, half = both(SHAPES["nature"])
+    given = pixels(SHAPES["nature"])[0]
+    seen = SeenObservations(1, half.block)
+    folded = seen.write(0, given)
+    if layout == "planes last":
+        given = given.contiguous(memory_format=torch.channels_last)
+    if layout == "floats":
+        given = given / 255
+    assert isinstance(folded, Tensor)
+    assert folded.shape == (ENVS, 80, 21, 21)
+    found, wanted = half.evaluate(given), half.evaluate(folded)
+    assert all(torch.equal(*each) for each in zip(found, wanted, strict=True))
+
+
+def test_a_block_holds_its_pixels_channel_by_channel_and_row_by_row() -> None:
+    image = torch.arange(2 * 4 * 8, dtype=torch.uint8).view(1, 2, 4, 8)
+    blocks = torch.zeros(1, 1, 2, 32, dtype=torch.uint8)
+    fold_into(image, 4, blocks)
+    right = [
+        plane * 32 + row * 8 + 4 + column
+        for plane in (0, 1)
+        for row in range(4)
+        for column in range(4)
+    ]
+    assert blocks[0, 0, 1].tolist() == right
 
 
 def test_weights_that_others_changed_are_seen_by_the_next_rollout_and_evaluation() -> None:

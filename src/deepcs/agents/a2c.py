@@ -99,7 +99,7 @@ class A2C(Agent):
             epsilon=settings.rmsprop_epsilon,
             mean_square=shard.vectors["mean_square"],
         )
-        self._seen = SeenObservations(settings.n_steps)
+        self._seen = SeenObservations(settings.n_steps, shard.network.block)
         self._imitation: SelfImitation | None = None
         if settings.imitation:
             self._imitation = SelfImitation(self, self._seen, settings.gamma)

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from deepcs.agents.folding import folded_kernels
 from deepcs.agents.plan import Conv, Linear, Shape, Spec, parameter_count, plan_layers
 
 PATCH_LIMIT = 2**22
@@ -134,6 +135,29 @@ class Layer:
         return gradients
 
 
+@dataclass(frozen=True)
+class FoldedLayer(Layer):
+    """A convolution in half precision that reads bytes, 0 to 255, in blocks (folding.py).
+
+    `weight` is as ever, for pixels from 0 to 1; `used_weight` and `d_weight` are for blocks, the
+    former divided by 255: dividing a few weights is faster than dividing all pixels.
+    """
+
+    block: int
+    d_pixels: Tensor
+    """the gradient of `weight`, a view of the network's flat vector"""
+
+    def round_weight(self) -> None:
+        """Take over the weight as it is now."""
+        used = self.used_weight.view(folded_kernels(self.weight, self.block).shape)
+        used.copy_(folded_kernels(self.weight, self.block) / 255)
+
+    def write_gradient(self, inputs: Tensor, d_outputs: Tensor) -> None:
+        super().write_gradient(inputs, d_outputs)
+        unfolded = folded_kernels(self.d_pixels, self.block)
+        unfolded.copy_(self.d_weight.view(unfolded.shape) / 255)
+
+
 def layers_of(
     observation_shape: Shape, actions: int, values: int = 1, *, narrow: bool = False
 ) -> list[Layer]:
@@ -155,9 +179,10 @@ def bind(
 ) -> list[Layer]:
     """The layers as views of the flat vectors: each layer's weight, then its bias.
 
-    half: beside the parameters, what all layers but the head multiply with.
+    half: beside the parameters, what all layers but the head multiply with. With it, a first layer
+    that can be folded is a FoldedLayer.
     """
-    layers = []
+    layers: list[Layer] = []
     start = 0
     planned = list(plan_layers(observation_shape, actions, values, narrow=narrow))
     for name, spec, inputs in planned:
@@ -180,7 +205,36 @@ def bind(
             )
         )
         start = end
+    if half is not None:
+        layers[0] = _folded(layers[0])
     return layers
+
+
+def _folded(layer: Layer) -> Layer:
+    """The same layer over blocks, if they fit its kernel and its images."""
+    spec, (*sides, channels) = layer.spec, layer.input_shape
+    if not isinstance(spec, Conv) or spec.stride == 1 or spec.padding:
+        return layer
+    block = spec.stride
+    if any(size % block for size in (*sides, spec.kernel)):
+        return layer
+    numbers = channels * block**2
+    over = Conv(spec.out, spec.kernel // block, 1)
+    shape = over.weight_shape((0, 0, numbers))
+    return FoldedLayer(
+        layer.name,
+        over,
+        (*(side // block for side in sides), numbers),
+        layer.output_shape,
+        layer.weight,
+        layer.bias,
+        layer.d_weight.new_zeros(shape),
+        layer.d_bias,
+        layer.used_weight.new_zeros(shape),
+        layer.used_bias,
+        block,
+        layer.d_weight,
+    )
 
 
 def planes_first(images: Tensor) -> Tensor:

@@ -49,6 +49,7 @@ class ModuleNetwork:
     ) -> None:
         """`name`: for messages. `envs`: actors. The vectors may lie in shared memory."""
         self._name, self._make, self._spaces, self._value_count = name, make, spaces, values
+        self.block: int | None = None  # it takes observations as they are
         self.policy = policy_for(spaces.action)
         self.module = make_checked(name, make, spaces, values).to(device)
         count = count_parameters(self.module)

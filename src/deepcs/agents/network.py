@@ -12,7 +12,8 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from deepcs.agents.layers import Layer, bind, planes_first
+from deepcs.agents.folding import fold_into, folded_shape
+from deepcs.agents.layers import FoldedLayer, Layer, bind, planes_first
 from deepcs.agents.plan import Precision, Shape, parameter_count
 from deepcs.agents.policy import DiscretePolicy, Policy
 
@@ -43,7 +44,8 @@ class Network:
     `narrow`: for images, half as many channels and units in each layer (plan.py).
     `precision` bfloat16: all layers but the head multiply in bfloat16, and their activations and
     gradients are kept in it; parameters, gradient, logits and values stay as they are. It is
-    emulated, and slow, where the CPU has no instructions for it.
+    emulated, and slow, where the CPU has no instructions for it. Large images are then read in
+    blocks (folding.py).
     """
 
     def __init__(
@@ -79,6 +81,8 @@ class Network:
         self._half = self.parameters.to(torch.bfloat16) if halved else None
         self.layers = self._bind(self.parameters, self.gradient, self._half)
         """The trunk and, last, the head: policy and values as one layer."""
+        first = self.layers[0]
+        self._folded = first if isinstance(first, FoldedLayer) else None
         self.inputs = self._buffers(envs * steps)
         """What the rollout kept: the input (T·N, *input_shape) of each layer."""
         self._heads = self.parameters.new_zeros(envs * steps, actions + values)
@@ -90,6 +94,11 @@ class Network:
         ]
         self._scratch = self._tape([*self._buffers(0), self._heads[:0]])
         self._scale = torch.tensor(1 / 255, dtype=dtype, device=device)
+
+    @property
+    def block(self) -> int | None:
+        """Images may be given folded into blocks of so many pixels squared; None: they may not."""
+        return None if self._folded is None else self._folded.block
 
     @property
     def logits(self) -> Tensor:
@@ -211,7 +220,9 @@ class Network:
         return Tape(planes_first(pixels), layers, logits, values)
 
     def _run(self, observations: Tensor, tape: Tape) -> tuple[Tensor, Tensor]:
-        if observations.dtype == torch.uint8 and observations.stride() == tape.pixels.stride():
+        if self._folded is not None:
+            self._write_blocks(observations, tape.pixels)
+        elif observations.dtype == torch.uint8 and observations.stride() == tape.pixels.stride():
             tape.pixels.copy_(observations).mul_(self._scale)  # the same bits, in half the time
         elif observations.dtype == torch.uint8:
             torch.mul(observations, self._scale, out=tape.pixels)
@@ -220,6 +231,18 @@ class Network:
         for layer in tape.layers:
             layer()
         return tape.logits, tape.values
+
+    def _write_blocks(self, images: Tensor, pixels: Tensor) -> None:
+        """Images as they are or folded; what is not bytes is from 0 to 1, and made 0 to 255."""
+        if images.shape[1:] != self.observation_shape:
+            pixels.copy_(images)
+            return
+        assert self.block is not None
+        blocks = images.new_empty(len(images), *folded_shape(self.observation_shape, self.block))
+        fold_into(images, self.block, blocks)
+        if images.dtype != torch.uint8:
+            blocks.mul_(255)
+        pixels.copy_(planes_first(blocks))
 
     def _buffers(self, batch: int) -> list[Tensor]:
         return [
@@ -231,6 +254,8 @@ class Network:
         """Others may have changed the parameters since."""
         if self._half is not None:
             self._half.copy_(self.parameters)
+        if self._folded is not None:
+            self._folded.round_weight()
 
 
 def _flat(

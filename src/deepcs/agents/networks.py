@@ -51,6 +51,10 @@ class ActorCritic(Protocol):
     """(N, size): what the network remembers of each actor's game; None: it has no memory"""
 
     @property
+    def block(self) -> int | None:
+        """Observations may be given folded into blocks of so many pixels squared (folding.py)."""
+
+    @property
     def logits(self) -> Tensor:
         """What `forward` gave for the whole rollout: (T·N, actions)."""
 

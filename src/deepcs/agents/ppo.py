@@ -97,7 +97,7 @@ class PPO(Agent):
         self._batch = shard.batch(settings.n_steps)
         self._now: PPOSettings = settings.at(0.0)
         """as they are in the update under way"""
-        self._seen = SeenObservations(settings.n_steps)
+        self._seen = SeenObservations(settings.n_steps, shard.network.block)
         self._shuffle = Shuffle(shard.seed, shard.index, samples)
         self._outputs: list[tuple[Tensor, Tensor]] = []
         """logits (N, actions) and values (N, K) of each step so far"""

@@ -13,6 +13,7 @@ import torch
 from numpy.random import Generator, Philox
 from torch import Tensor
 
+from deepcs.agents.folding import fold_into, folded_shape
 from deepcs.agents.layers import planes_first
 from deepcs.agents.networks import Observations
 
@@ -23,11 +24,11 @@ WHOLE = ""  # the name of observations that are one array
 class SeenObservations:
     """A rollout's observations, in their own type (uint8 for images).
 
-    Images are channels last, as the network reads them.
+    Images are channels last or, given `block`, folded: as the network reads them.
     """
 
-    def __init__(self, n_steps: int) -> None:
-        self._n_steps = n_steps
+    def __init__(self, n_steps: int, block: int | None = None) -> None:
+        self._n_steps, self._block = n_steps, block
         self._parts: dict[str, Tensor] = {}
 
     def write(self, t: int, observations: Observations) -> Observations:
@@ -39,7 +40,10 @@ class SeenObservations:
         for name, part in given.items():
             rows = slice(t * len(part), (t + 1) * len(part))
             kept[name] = planes_first(self._parts[name][rows])
-            kept[name].copy_(part)
+            if self._block is None:
+                kept[name].copy_(part)
+            else:
+                fold_into(part, self._block, self._parts[name][rows])
         return kept.get(WHOLE, kept)
 
     def take(self, samples: Tensor) -> Observations:
@@ -69,7 +73,9 @@ class SeenObservations:
 
     def _room(self, part: Tensor) -> Tensor:
         shape = tuple(part.shape[1:])
-        if len(shape) == 3:
+        if self._block is not None:
+            shape = folded_shape(shape, self._block)
+        elif len(shape) == 3:
             shape = (*shape[1:], shape[0])
         return part.new_empty(self._n_steps * len(part), *shape)
 
