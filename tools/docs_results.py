@@ -35,11 +35,12 @@ from deepcs.analysis.learning import (
     first_steps,
     learning_figure,
     learning_table,
+    tuning_table,
     varied_settings,
 )
 from deepcs.analysis.ledger import SEEN, TOO_EARLY, ledger, ledger_table
 from deepcs.analysis.milestone_figures import milestone_figures, milestone_table
-from deepcs.analysis.result_tables import scores_table
+from deepcs.analysis.result_tables import differences_table, scores_table
 from deepcs.analysis.room_figures import draw_rooms, draw_ways_out
 from deepcs.analysis.style import save_figure, spaced
 from deepcs.analysis.success import (
@@ -78,6 +79,10 @@ class Settings:
     """runs of examples/gymnasium_worlds.toml whose logs to copy to docs/data/gymnasium first"""
     learning: tuple[Path, ...] = ()
     """runs of preset fast, finished or not, whose logs to copy to docs/data/learning first"""
+    tuning: tuple[Path, ...] = ()
+    """runs of study tuning whose logs to copy to docs/data/tuning first"""
+    precision: tuple[Path, ...] = ()
+    """runs of examples/precision.toml whose logs to copy to docs/data/precision first"""
     novelty: Path | None = None
     """folder of a study in the mazes, whose finished runs to sum up first"""
 
@@ -90,6 +95,7 @@ class Pages:
         self.data = root / "docs" / "data"
         self.claims = gather(_runs(self.data / "claims"), "What stands in docs/data/claims.")
         self.gymnasium = gather(_runs(self.data / "gymnasium"), "Worlds that are not ours.")
+        self.precision = gather(_runs(self.data / "precision"), "Half precision.")
         self.earlier = gather(_runs(self.data), "Runs of deepcs 0.1.")
         self.figures: dict[str, Drawing] = {}
         blocks: dict[str, Callable[[], str]] = {
@@ -102,10 +108,14 @@ class Pages:
             "games": self._games,
             "gymnasium": self._gymnasium,
             "learning": self._learning,
+            "tuning": self._tuning,
+            "precision": self._precision,
             "learners": self._earlier,
             "runs": lambda: self._origins("claims"),
             "runs-gymnasium": lambda: self._origins("gymnasium"),
             "runs-learning": lambda: self._origins("learning"),
+            "runs-tuning": lambda: self._origins("tuning"),
+            "runs-precision": lambda: self._origins("precision"),
         }
         self.blocks = {name: make() for name, make in blocks.items()}
 
@@ -187,6 +197,19 @@ class Pages:
         montezuma = [run for run in runs if run.name.startswith("montezuma")]
         tables = varied_settings(runs), first_steps(montezuma), learning_table(runs)
         return "".join(map(_markdown, tables)) + self._figure(learning_figure(montezuma))
+
+    def _tuning(self) -> str:
+        """Runs in which single settings of preset fast were changed."""
+        runs = _runs(self.data / "tuning")
+        return _markdown(tuning_table(runs)) if runs else "No runs yet.\n\n"
+
+    def _precision(self) -> str:
+        """bfloat16 against float32."""
+        worlds = self.precision.worlds
+        if not worlds:
+            return "No runs yet.\n\n"
+        differences = "".join(map(_markdown, differences_table(self.precision)))
+        return self._scores(self.precision, worlds) + differences
 
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""
@@ -272,12 +295,15 @@ def changes(pages: Pages) -> Iterator[Path]:
 
 def main(settings: Settings, root: Path = ROOT) -> None:
     data, folder = root / "docs" / "data", root / "docs" / "images" / "results"
-    for run in settings.add:
-        add(run, data / "claims")
-    for run in settings.learning:
-        add(run, data / "learning")
-    for run in settings.gymnasium:
-        add(run, data / "gymnasium")
+    for runs, name in (
+        (settings.add, "claims"),
+        (settings.learning, "learning"),
+        (settings.gymnasium, "gymnasium"),
+        (settings.tuning, "tuning"),
+        (settings.precision, "precision"),
+    ):
+        for run in runs:
+            add(run, data / name)
     if settings.novelty is not None:
         earlier = read_successes(data / NOVELTY) if (data / NOVELTY).is_file() else []
         finished = _successes(sorted(settings.novelty.glob("runs/*/saved")))

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save as save_arrays
 
-from deepcs.analysis.published import METHODS, published
+from deepcs.analysis.published import METHODS, counterpart
 from deepcs.envs.make import make_vec
 from deepcs.runs.checkpoint import load_checkpoint, newest_checkpoint
 from deepcs.runs.config import RunConfig
@@ -189,10 +189,11 @@ game in `evaluation.csv`; `config.json` has all settings and versions, `curve.cs
 
 def card(facts: ShippedAgent, saved: SavedRun, result: Evaluation, half: bool) -> str:
     """README.md, with the head that model hubs read."""
-    row, paper = published(facts.world), ""
-    if row is not None:
-        frames = METHODS[-1].frames // 1_000_000
-        paper = f"| DeepCS in the paper, {frames} million frames | {row.deepcs.points:,} |\n"
+    beside, paper = counterpart(facts.world, facts.treatment), ""
+    if beside is not None:
+        frames = next(m.frames for m in METHODS if m.label == beside.method) // 1_000_000
+        who = f"{beside.method} in the paper, {frames} million frames"
+        paper = f"| {who} | {beside.score.points:,} |\n"
     return CARD.format(
         **asdict(facts),
         mean=result.scores.mean(),

@@ -28,8 +28,8 @@ def counts(name: str, *fields: str) -> Counter[tuple[object, ...]]:
     return Counter(tuple(getattr(run.config, field) for field in fields) for run in runs)
 
 
-def test_five_studies_are_shipped_and_say_what_they_are_for() -> None:
-    assert shipped() == ("claims", "demo", "laptop", "novelty", "paper")
+def test_the_shipped_studies_say_what_they_are_for() -> None:
+    assert shipped() == ("claims", "demo", "laptop", "novelty", "paper", "tuning")
     assert all(
         "two cores" in load_study(name).about for name in ("claims", "demo", "laptop", "novelty")
     )

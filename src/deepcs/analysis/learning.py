@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,36 @@ def varied_settings(runs: Sequence[Path]) -> Table:
     rows = [[f"`{run}`", *(each.get(name) for name in varied)] for run, each in settings.items()]
     title = "Settings in which the runs differ"
     return Table("varied-settings", title, tuple(map(words, ("run", *varied))), rows)
+
+
+def tuning_table(runs: Sequence[Path], length: int = 100_000) -> Table:
+    """The last games of runs in which single settings were changed: a row a run.
+
+    What counts as unchanged is what most of the runs have.
+    """
+    logs = [load_run(path) for path in runs]
+    settings = [flat_settings(run.config) for run in logs]
+    names = [name for name in settings[0] if name not in OF_NO_EFFECT]
+    usual = {name: Counter(each.get(name) for each in settings) for name in names}
+    rows: list[list[Cell]] = []
+    for run, mine in zip(logs, settings, strict=True):
+        most = {name: found.most_common(1)[0][0] for name, found in usual.items()}
+        changed = [f"{name} {mine.get(name)}" for name in names if mine.get(name) != most[name]]
+        last = [*stretches(run, length)][-1]
+        shown = last.end, last.with_points, last.several_rooms, last.mean, last.intrinsic
+        speed = float(np.median(run.curve["steps_per_second"]))
+        what = ", ".join(changed) or "nothing"
+        rows.append([spaced(run.config.world), what, str(run.config.seed), *shown, speed])
+    rows.sort(key=lambda row: (str(row[0]), str(row[1]) != "nothing", str(row[1]), str(row[2])))
+    columns = (
+        *map(words, ("world", "changed", "seed")),
+        Column("steps", count_text),
+        Column("with points", share_text),
+        Column("several rooms", share_text),
+        *map(Column, ("mean score", "mean intrinsic", "steps/s")),
+    )
+    title = f"One setting changed at a time: games of the last {length:,} steps"
+    return Table("tuning", title, columns, rows, "steps/s: two runs at once, one core each.")
 
 
 def first_steps(runs: Sequence[Path]) -> Table:
