@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save as save_arrays
 
-from deepcs.analysis.published import METHODS, counterpart
+from deepcs.analysis.published import METHODS, counterpart, published
 from deepcs.envs.make import make_vec
 from deepcs.runs.checkpoint import load_checkpoint, newest_checkpoint
 from deepcs.runs.config import RunConfig
