@@ -13,6 +13,7 @@ from deepcs.analysis.learning import (
     learning_figure,
     learning_table,
     stretches,
+    tuning_table,
     varied_settings,
 )
 from deepcs.runs.config import RunConfig
@@ -71,3 +72,16 @@ def test_settings_that_runs_share_or_that_change_nothing_are_left_out(tmp_path: 
     table = varied_settings(runs)
     assert [column.name for column in table.columns] == ["run", "seed", "actors"]
     assert table.shown() == [["`mine`", "0", "16"], ["`yours`", "1", "8"]]
+
+
+def test_the_settings_that_most_runs_have_count_as_unchanged(tmp_path: Path) -> None:
+    changes: list[dict[str, int]] = [{}, {"actors": 8}, {"seed": 1}]
+    runs = [tmp_path / str(number) for number in range(3)]
+    for run, change in zip(runs, changes, strict=True):
+        config = RunConfig("MontezumaRevenge", steps=2_500, **change).resolved()
+        write_run(run, config, [0.0] * ROWS)
+        with (run / "games.csv").open("a") as file:
+            file.write(GAMES)
+    rows = tuning_table(runs, 1_000).shown()
+    assert [row[1:3] for row in rows] == [["nothing", "0"], ["nothing", "1"], ["actors 8", "0"]]
+    assert rows[0][3:6] == ["2,500", "100 %", "100 %"]

@@ -115,7 +115,10 @@ def tuning_table(runs: Sequence[Path], length: int = 100_000) -> Table:
     rows: list[list[Cell]] = []
     for run, mine in zip(logs, settings, strict=True):
         most = {name: found.most_common(1)[0][0] for name, found in usual.items()}
-        changed = [f"{name} {mine.get(name)}" for name in names if mine.get(name) != most[name]]
+        differ = [name for name in names if mine.get(name) != most[name]]
+        changed = [f"{name} {mine[name]}" for name in differ if name in mine]
+        if lacking := [name for name in differ if name not in mine]:
+            changed.append(f"without {' and '.join(lacking)}")
         last = [*stretches(run, length)][-1]
         shown = last.end, last.with_points, last.several_rooms, last.mean, last.intrinsic
         speed = float(np.median(run.curve["steps_per_second"]))
