@@ -41,7 +41,7 @@ def test_command_line_python_and_study_mean_the_same_by_it() -> None:
     steps = 10_000
     config = RunConfig.from_preset("fast", "Venture", steps=steps, shards=1).resolved()
     assert config.agent == "ppo"
-    assert config.actors == 32
+    assert config.actors == PRESETS["fast"].settings["actors"]
     assert typed("Venture", "--preset", "fast", "--steps", "10k", "--shards", "1").resolved() == (
         config
     )

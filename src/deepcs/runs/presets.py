@@ -32,8 +32,8 @@ PRESETS = {
             "ppo",
             "PPO with a value for each reward, for runs of a few million steps",
             worlds="games",
-            settings={"actors": 32, "network": "narrow", "milestone_every": 250_000},
-            learner={"learning_rate": 5e-4, "value": 0.1, "imitation": 4},
+            settings={"actors": 64, "network": "narrow", "milestone_every": 250_000},
+            learner={"learning_rate": 5e-4, "entropy": 0.003, "value": 0.1, "imitation": 4},
         ),
         Preset(
             "maze",
