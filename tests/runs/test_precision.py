@@ -43,6 +43,24 @@ def test_auto_is_bfloat16_where_the_cpu_multiplies_it() -> None:
     assert "avx512_bf16" in choice.why
 
 
+def test_auto_is_float32_for_small_observations_and_bfloat16_is_not_refused_there() -> None:
+    rest = find_agent("a2c"), "fast", "cpu", "avx512_bf16"
+    choice = choose_precision("auto", *rest, small=True)
+    assert (choice.precision, "small observations" in choice.why) == ("float32", True)
+    assert choose_precision("bfloat16", *rest, small=True).precision == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("world", "precision"), [("KeyHallway", "float32"), ("Freeway", "bfloat16")]
+)
+def test_auto_looks_at_the_worlds_observations(
+    world: str, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deepcs.runs.precision.bfloat16_instructions", lambda: "avx512_bf16")
+    config = RunConfig(world, precision="auto", device="cpu").resolved().fitted()
+    assert config.precision == precision
+
+
 @pytest.mark.parametrize("obstacle", OBSTACLES.values(), ids=OBSTACLES)
 def test_elsewhere_auto_is_float32_and_bfloat16_is_refused(
     obstacle: tuple[str, str, str, str | None, str],

@@ -66,9 +66,14 @@ FLAT: tuple[Spec, ...] = (Linear(64), Linear(64))
 """Baselines' network for vectors (with ReLU)."""
 
 
+def is_large_image(observation_shape: Shape) -> bool:
+    """Whether observations are (channels, height, width) of the size that Atari's have."""
+    return len(observation_shape) == 3 and min(observation_shape[1:]) >= 36
+
+
 def layers_for(observation_shape: Shape, *, narrow: bool = False) -> tuple[Spec, ...]:
     """The trunk for observations of this shape: (features,) or (channels, height, width)."""
-    if len(observation_shape) == 3 and min(observation_shape[1:]) >= 36:
+    if is_large_image(observation_shape):
         return NARROW if narrow else NATURE
     if narrow:
         raise ValueError(

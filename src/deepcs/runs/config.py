@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from deepcs.agents.networks import check_network, plan_network
+from deepcs.agents.plan import is_large_image
 from deepcs.agents.replicas import check_memory
 from deepcs.agents.rollout import RewardRules
 from deepcs.agents.table import PAPERS_AGENT, find_agent, make_settings
@@ -39,7 +40,7 @@ from deepcs.runs.novel import (
     saved_novelty,
     with_cells,
 )
-from deepcs.runs.precision import choose_here
+from deepcs.runs.precision import Choice, choose_here
 from deepcs.runs.presets import check_preset, preset
 from deepcs.runs.treatment import Treatment, treatment
 from deepcs.system.importing import is_path
@@ -156,6 +157,10 @@ class RunConfig:
         """With the weight and network that fit the world; refuses what cannot be trained there, or
         has no effect.
         """
+        return self.fitted_and_why()[0]
+
+    def fitted_and_why(self) -> tuple[RunConfig, Choice]:
+        """As `fitted`; and the precision with what speaks for it."""
         check_effects(self)
         if not self.is_atari:
             asked = {"protocol": self.protocol, "max_frames": self.max_frames, "grid": self.grid}
@@ -175,8 +180,10 @@ class RunConfig:
         check_memory(training, plan)
         training.agent_type.vectors(self.learner, plan, self.shards)
         self._check_curious()
-        chosen = choose_here(self.precision, training.agent_type, plan.name, self.device)
-        return dataclasses.replace(config, network=plan.name, precision=chosen.precision)
+        small = not is_large_image(plan.shape)
+        who = training.agent_type, plan.name, self.device
+        chosen = choose_here(self.precision, *who, small=small)
+        return dataclasses.replace(config, network=plan.name, precision=chosen.precision), chosen
 
     def _check_curious(self) -> None:
         """Refuse a treatment that needs curiosity where there is none."""

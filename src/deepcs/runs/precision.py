@@ -20,12 +20,18 @@ class Choice:
 
 
 def choose_precision(
-    asked: str, agent: type[Agent], network: str, device: str, instructions: str | None
+    asked: str,
+    agent: type[Agent],
+    network: str,
+    device: str,
+    instructions: str | None,
+    *,
+    small: bool = False,
 ) -> Choice:
     """The resolved precision; ValueError, in one sentence, for bfloat16 where it is impossible.
 
     network: auto where it is not chosen yet. instructions: by which the CPU multiplies bfloat16,
-    None where it has none.
+    None where it has none. small: observations are not large images.
     """
     if asked == "float32":
         return Choice("float32", "as asked")
@@ -37,6 +43,8 @@ def choose_precision(
         against = f"half precision is for the networks fast and narrow, and this is {network}"
     elif instructions is None:
         against = "this CPU has no instructions for bfloat16 (avx512_bf16 or AMX)"
+    elif small and asked == "auto":
+        against = "networks for small observations are faster in it"
     else:
         return Choice("bfloat16", f"this CPU multiplies it by {instructions}")
     if asked == "bfloat16":
@@ -44,6 +52,9 @@ def choose_precision(
     return Choice("float32", against)
 
 
-def choose_here(asked: str, agent: type[Agent], network: str, device: str) -> Choice:
+def choose_here(
+    asked: str, agent: type[Agent], network: str, device: str, *, small: bool = False
+) -> Choice:
     """As `choose_precision`, on this machine's CPU."""
-    return choose_precision(asked, agent, network, device, bfloat16_instructions())
+    instructions = bfloat16_instructions()
+    return choose_precision(asked, agent, network, device, instructions, small=small)

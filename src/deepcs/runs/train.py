@@ -10,7 +10,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from deepcs.agents.replicas import DivergedError, Replicas, check_workers
-from deepcs.agents.table import find_agent
 from deepcs.runs.checkpoint import (
     checkpoint_steps,
     clear_unfinished,
@@ -25,7 +24,6 @@ from deepcs.runs.lease import Terms
 from deepcs.runs.load import read_curve
 from deepcs.runs.logs import check_logs, curve_columns
 from deepcs.runs.loop import KEPT, Logs, Run
-from deepcs.runs.precision import choose_here
 from deepcs.runs.progress import Display, Silence
 from deepcs.runs.saved_config import ADDED, to_json
 from deepcs.runs.stopping import (
@@ -69,11 +67,9 @@ def train(
     folder = RunFolder(out)
     display = display or Silence()
     if not folder.holds_run:
-        chosen_here = config.precision == "auto"
-        config = config.fitted()  # refuses what cannot be trained in
-        if chosen_here:
-            agent = find_agent(config.agent)
-            chosen = choose_here("auto", agent, config.network, config.device)
+        asked_auto = config.precision == "auto"
+        config, chosen = config.fitted_and_why()  # refuses what cannot be trained in
+        if asked_auto:
             display.say(f"Precision {chosen.precision}: {chosen.why}.")
         if folder.path.is_dir() and not BEFORE_CONFIG.issuperset(os.listdir(folder.path)):
             raise RunError(
