@@ -83,6 +83,8 @@ class Settings:
     """runs of study tuning whose logs to copy to docs/data/tuning first"""
     precision: tuple[Path, ...] = ()
     """runs of examples/precision.toml whose logs to copy to docs/data/precision first"""
+    atari: tuple[Path, ...] = ()
+    """runs of study novelty-atari whose logs to copy to docs/data/novelty-atari first"""
     novelty: Path | None = None
     """folder of a study in the mazes, whose finished runs to sum up first"""
 
@@ -96,6 +98,7 @@ class Pages:
         self.claims = gather(_runs(self.data / "claims"), "What stands in docs/data/claims.")
         self.gymnasium = gather(_runs(self.data / "gymnasium"), "Worlds that are not ours.")
         self.precision = gather(_runs(self.data / "precision"), "Half precision.")
+        self.atari = gather(_runs(self.data / "novelty-atari"), "Kinds of novelty in Atari.")
         self.earlier = gather(_runs(self.data), "Runs of deepcs 0.1.")
         self.figures: dict[str, Drawing] = {}
         blocks: dict[str, Callable[[], str]] = {
@@ -109,13 +112,15 @@ class Pages:
             "gymnasium": self._gymnasium,
             "learning": self._learning,
             "tuning": self._tuning,
-            "precision": self._precision,
+            "precision": lambda: self._compared(self.precision),
+            "novelty-atari": lambda: self._compared(self.atari),
             "learners": self._earlier,
             "runs": lambda: self._origins("claims"),
             "runs-gymnasium": lambda: self._origins("gymnasium"),
             "runs-learning": lambda: self._origins("learning"),
             "runs-tuning": lambda: self._origins("tuning"),
             "runs-precision": lambda: self._origins("precision"),
+            "runs-novelty-atari": lambda: self._origins("novelty-atari"),
         }
         self.blocks = {name: make() for name, make in blocks.items()}
 
@@ -203,13 +208,12 @@ class Pages:
         runs = _runs(self.data / "tuning")
         return _markdown(tuning_table(runs)) if runs else "No runs yet.\n\n"
 
-    def _precision(self) -> str:
-        """bfloat16 against float32."""
-        worlds = self.precision.worlds
-        if not worlds:
+    def _compared(self, results: Results) -> str:
+        """Scores at the end, and tests of their differences."""
+        if not results.worlds:
             return "No runs yet.\n\n"
-        differences = "".join(map(_markdown, differences_table(self.precision)))
-        return self._scores(self.precision, worlds) + differences
+        differences = "".join(map(_markdown, differences_table(results)))
+        return self._scores(results, results.worlds) + differences
 
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""
@@ -301,6 +305,7 @@ def main(settings: Settings, root: Path = ROOT) -> None:
         (settings.gymnasium, "gymnasium"),
         (settings.tuning, "tuning"),
         (settings.precision, "precision"),
+        (settings.atari, "novelty-atari"),
     ):
         for run in runs:
             add(run, data / name)

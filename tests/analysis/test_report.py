@@ -148,7 +148,7 @@ def test_what_an_earlier_report_drew_and_this_one_does_not_is_gone(tmp_path: Pat
     ]
 
 
-SHIPPED = "claims", "demo", "laptop", "novelty", "paper", "tuning"
+SHIPPED = "claims", "demo", "laptop", "novelty", "novelty-atari", "paper", "tuning"
 LABEL = re.compile(r"(?<!Supporting Figure )(?<!section )\bS[1-6]\b")
 
 

@@ -29,7 +29,7 @@ def counts(name: str, *fields: str) -> Counter[tuple[object, ...]]:
 
 
 def test_the_shipped_studies_say_what_they_are_for() -> None:
-    assert shipped() == ("claims", "demo", "laptop", "novelty", "paper", "tuning")
+    assert shipped() == ("claims", "demo", "laptop", "novelty", "novelty-atari", "paper", "tuning")
     told = "claims", "demo", "laptop", "novelty", "tuning"
     assert all("two cores" in " ".join(load_study(name).about.split()) for name in told)
 

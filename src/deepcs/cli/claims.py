@@ -24,7 +24,7 @@ class Claims:
     """Compare the paper's claims with the runs of a study: a row and a verdict each."""
 
     study: StudyName
-    """demo, laptop, claims, novelty, tuning, paper, or the path of a .toml file"""
+    """demo, laptop, claims, novelty, novelty-atari, tuning, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
 

@@ -50,7 +50,7 @@ deepcs study status STUDY  the status of its runs, also while another process ru
 deepcs study report STUDY  its figures, tables and statistics, as one page
 deepcs study claims STUDY  the paper's claims against its runs
 
-STUDY is demo, laptop, claims, novelty, tuning or paper (they come with deepcs), or a file's path.
+STUDY is demo, laptop, claims, novelty, novelty-atari, tuning or paper, or the path of a file.
 deepcs study COMMAND --help says more."""
 
 

@@ -14,7 +14,7 @@ class Report:
     """Make a study's figures and tables, and one page of them all, from its runs so far."""
 
     study: StudyName
-    """demo, laptop, claims, novelty, tuning, paper, or the path of a .toml file"""
+    """demo, laptop, claims, novelty, novelty-atari, tuning, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
     games: int = GAMES

@@ -59,7 +59,7 @@ class Run:
     """
 
     study: StudyName
-    """demo, laptop, claims, novelty, tuning, paper, or the path of a .toml file"""
+    """demo, laptop, claims, novelty, novelty-atari, tuning, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
     engine: Literal["local", "ray"] = "local"
@@ -222,7 +222,7 @@ class Status:
     """Show the status of a study's runs, also while another process runs it."""
 
     study: StudyName
-    """demo, laptop, claims, novelty, tuning, paper, or the path of a .toml file"""
+    """demo, laptop, claims, novelty, novelty-atari, tuning, paper, or the path of a .toml file"""
     out: Path | None = None
     """folder of the study; by default studies/ and its name"""
 
