@@ -59,6 +59,7 @@ from deepcs.analysis.tables import (
 )
 from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
+from deepcs.runs.load import load_run
 from origins import origins, read_commits
 
 ROOT = Path(__file__).parents[1]
@@ -66,6 +67,7 @@ FILES = ("config.json", "curve.csv")  # of a run, as they are: no weights, no ma
 GAMES = "games.csv"  # compressed
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
 LARGEST = 15_000_000  # bytes of all logs
+DRAWN = 900_000  # steps: shorter runs are in the tables only
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -201,7 +203,8 @@ class Pages:
             return "No runs yet.\n\n"
         montezuma = [run for run in runs if run.name.startswith("montezuma")]
         tables = varied_settings(runs), first_steps(montezuma), learning_table(runs)
-        return "".join(map(_markdown, tables)) + self._figure(learning_figure(montezuma))
+        long = [run for run in montezuma if load_run(run).curve["step"][-1] >= DRAWN]
+        return "".join(map(_markdown, tables)) + self._figure(learning_figure(long))
 
     def _tuning(self) -> str:
         """Runs in which single settings of preset fast were changed."""

@@ -46,7 +46,7 @@ def test_a_stretch_has_the_games_that_ended_in_it(run: Path) -> None:
 
 
 def test_the_table_has_a_row_a_stretch_and_the_figure_a_line_a_run(run: Path) -> None:
-    assert [row[:2] for row in learning_table([run], 1_000).shown()] == [
+    assert [row[:2] for row in learning_table([run], 1_000, None).shown()] == [
         ["`mine`", "1,000"],
         ["`mine`", "2,500"],
     ]

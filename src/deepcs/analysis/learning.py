@@ -15,7 +15,8 @@ from deepcs.analysis.style import from_zero, legend_above, new_figure, shorten_t
 from deepcs.analysis.tables import Cell, Column, Table, count_text, share_text, words
 from deepcs.runs.load import RunLogs, load_run
 
-ROW, POINT = 200_000, 50_000  # steps of a row and of a point
+ROW, POINT = 200_000, 100_000  # steps of a row and of a point
+ROWS_EVERY = 500_000  # steps from one row to the next
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F", "#000000")
 DASHES = ("-", "--", ":", "-.")
 OF_NO_EFFECT = ("steps", "log_every", "checkpoint_every", "milestone_every", "preset")
@@ -41,13 +42,17 @@ class Stretch:
     """mean score of each actor's latest game at its last step: long games count like short ones"""
 
 
-def stretches(run: RunLogs, length: int) -> Iterator[Stretch]:
-    """One every `length` steps, and one before the last step; those without a game are left out."""
+def stretches(run: RunLogs, length: int, every: int | None = None) -> Iterator[Stretch]:
+    """One every so many steps, and one before the last step; those without a game are left out.
+
+    every: None: one after the other.
+    """
     steps, scores, intrinsic = (run.games[name] for name in ("step", "score", "intrinsic"))
     several = np.array([len(rooms) > 1 for rooms in run.game_rooms])
     rows, latest = run.curve["step"], run.curve["score"]
     last = int(rows[-1])
-    for end in [*range(length, last, length), last]:
+    every = every or length
+    for end in [*range(every, last, every), last]:
         within = (steps > end - length) & (steps <= end)
         if within.any():
             yield Stretch(
@@ -62,12 +67,14 @@ def stretches(run: RunLogs, length: int) -> Iterator[Stretch]:
             )
 
 
-def learning_table(runs: Sequence[Path], length: int = ROW) -> Table:
+def learning_table(
+    runs: Sequence[Path], length: int = ROW, every: int | None = ROWS_EVERY
+) -> Table:
     """A row for each stretch of each run."""
     rows: list[list[Cell]] = [
         [f"`{path.name}`", *vars(each).values()]
         for path in runs
-        for each in stretches(load_run(path), length)
+        for each in stretches(load_run(path), length, every)
     ]
     columns = (
         words("run"),
@@ -181,4 +188,4 @@ def learning_figure(runs: Sequence[Path]) -> Drawing:
     )
     title = f"{spaced(world)}: how soon single runs learn"
     name = f"{world.lower()}-learning"
-    return Drawing(name, title, caption, figure, (learning_table(runs, POINT),))
+    return Drawing(name, title, caption, figure, (learning_table(runs, POINT, None),))
