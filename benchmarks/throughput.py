@@ -16,7 +16,7 @@ import select
 import statistics
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import gymnasium
@@ -56,7 +56,7 @@ class Settings:
     """rounds of each side"""
     seconds: float = 12.0
     """length of one round, about; PPO's rounds are of whole updates, 1 is enough"""
-    precision: Precision = "float32"
+    precision: Literal["float32", "bfloat16", "auto"] = "auto"
     """in which our network multiplies; Stable-Baselines3's is always float32"""
 
 
@@ -290,16 +290,17 @@ def compare_ppo(settings: Settings) -> None:
 
 def main(settings: Settings) -> None:
     if settings.agent == "acktr":
-        if settings.precision != "float32":
+        if settings.precision == "bfloat16":
             raise SystemExit("Got --precision with --agent acktr, which needs float32.")
         compare_agents(settings)
         return
+    precision = RunConfig(GAME, precision=settings.precision).resolved().fitted().precision
+    settings = replace(settings, precision=precision)
     if settings.agent == "ppo":
         compare_ppo(settings)
         return
     console = Console()
     peer, tried = best_peer(settings.seconds)
-    precision = settings.precision
     ours = Side("deepcs", OurTraining, precision)
     learner = Side("learner", OurLearner, cores(), precision)
     learners = [Side(f"learner {k}", OurLearner, 1, precision) for k in range(cores())]

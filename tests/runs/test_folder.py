@@ -239,7 +239,8 @@ def test_an_environment_without_snapshot_trains_and_says_what_that_means(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parent)
-    config = RunConfig("own_envs:counting", steps=200, actors=2, checkpoint_every=100)
+    often = {"steps": 200, "actors": 2, "checkpoint_every": 100}
+    config = RunConfig("own_envs:counting", precision="float32", **often)
     first, second = Listener(), Listener()
     train(config, tmp_path, display=first)
     assert first.said == ["This environment has no snapshot(): a resumed run will not be exact."]
@@ -263,6 +264,7 @@ def test_an_environment_with_snapshot_goes_on_exactly(
         log_every=100,
         checkpoint_every=100,
         learner=constant,
+        precision="float32",  # says nothing of its own
     )
     listener = Listener()
     train(config, tmp_path / "extended", display=listener)

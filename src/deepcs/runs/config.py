@@ -87,8 +87,9 @@ class RunConfig:
     network: str = "auto"
     """fast (built in), narrow (half its width), joint (for several arrays), module:function of your
     own; auto: what fits"""
-    precision: Literal["float32", "bfloat16", "auto"] = "float32"
-    """what network fast multiplies in; auto: bfloat16 where the CPU has instructions for it"""
+    precision: Literal["float32", "bfloat16", "auto"] = "auto"
+    """what networks fast and narrow multiply in; auto: bfloat16 for large images where the CPU has
+    instructions for it, else float32"""
     shards: int = 0
     """parts of the batch whose gradients are computed apart, then added; 0: chosen, one per core"""
     threads: int = 1
