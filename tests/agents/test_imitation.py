@@ -16,6 +16,7 @@ from killing import train_with_placed_kills
 from torch import Tensor
 from trainee import assert_same_run, train_with_kills
 
+from deepcs.agents import episodes
 from deepcs.agents.a2c import A2CSettings
 from deepcs.agents.agent import Moment
 from deepcs.agents.episodes import EpisodeMemory
@@ -96,11 +97,39 @@ def test_the_best_are_kept_and_of_equals_the_newest() -> None:
     assert [sample[0] for sample in scribe.all_samples()] == [3, 5, 2]
 
 
-def test_of_a_long_episode_the_last_steps_are_kept() -> None:
-    scribe = Scribe(actors=2, samples=8)  # 4 steps of each under way
+def test_of_a_long_episode_the_steps_before_its_last_reward_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(episodes, "WINDOW", 4)
+    scribe = Scribe(actors=2, samples=100)
     for k in range(4):
         scribe.tell([[0, 0], [0, 0], [1, 0]], [[0, 0], [0, 0], [k == 3, 0]])
     assert [sample[:2] for sample in scribe.all_samples()] == [(k, 0) for k in (8, 9, 10, 11)]
+    assert scribe.memory.scores == [4.0]  # what was dropped counts too
+
+
+def test_a_reward_is_remembered_however_long_the_episode_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(episodes, "WINDOW", 4)
+    scribe = Scribe(actors=1, samples=100)
+    scribe.tell([[0], [0], [1]], [[0], [0], [0]])
+    for _ in range(5):
+        scribe.tell([[0]] * 5, [[0]] * 5)
+    scribe.tell([[0]], [[1]])
+    assert scribe.all_samples() == [(0, 0, 0, 0.25), (1, 0, 0, 0.5), (2, 0, 0, 1.0)]
+
+
+def test_a_reward_long_after_another_is_remembered_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(episodes, "WINDOW", 2)
+    scribe = Scribe(actors=1, samples=100)
+    scribe.tell([[0], [1]], [[0], [0]])
+    scribe.tell([[0]] * 5, [[0]] * 5)
+    scribe.tell([[2], [0]], [[0], [1]])
+    assert [sample[0] for sample in scribe.all_samples()] == [6, 7]
+    assert scribe.memory.scores == [3.0]
 
 
 @settings(max_examples=30, deadline=None)

@@ -19,18 +19,52 @@ from deepcs.agents.networks import Observations
 from deepcs.agents.samples import SeenObservations
 
 
+WINDOW = 512
+"""steps of an episode under way that are kept up to its last reward, and as many since"""
+
+
 @dataclass
 class Steps:
-    """Some steps of an actor, in order."""
+    """Steps of an actor's episode under way, in order: those that led to its last reward so far,
+    and the newest ones since.
+    """
 
     observations: list[bytes] = field(default_factory=list)
     actions: list[Any] = field(default_factory=list)
     """numbers, or lists of them where actions are not Discrete"""
     rewards: list[float] = field(default_factory=list)
+    rewarded: int = 0
+    """how many of them led to the last reward: up to it"""
+    score: float = 0.0
+    """the sum of all rewards of the episode, also of steps that were dropped"""
 
-    def keep_last(self, most: int) -> None:
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def append(self, observations: list[bytes], actions: list[Any], rewards: list[float]) -> None:
+        self.score += sum(rewards)
+        paid = [t for t, reward in enumerate(rewards) if reward]
+        if paid:
+            self.rewarded = len(self) + paid[-1] + 1
+        self.observations += observations
+        self.actions += actions
+        self.rewards += rewards
+
+    def shorten(self, most: int) -> None:
+        """Keep at most so many steps up to the last reward, and as many since.
+
+        If steps between the two are dropped, a later reward is more than `most` steps away from the
+        earlier one, so that the next call drops all before the gap.
+        """
+        since = len(self) - self.rewarded
+        self._drop(self.rewarded, self.rewarded + max(0, since - most))
+        before = max(0, self.rewarded - most)
+        self._drop(0, before)
+        self.rewarded -= before
+
+    def _drop(self, start: int, stop: int) -> None:
         for part in (self.observations, self.actions, self.rewards):
-            del part[: len(part) - most if len(part) > most else 0]
+            del part[start:stop]
 
 
 @dataclass(frozen=True)
@@ -38,7 +72,7 @@ class Episode:
     """A finished episode: those of its steps whose return is above 0."""
 
     score: float
-    """the sum of its rewards"""
+    """the sum of all its rewards"""
     number: int
     """how many were kept before it"""
     observations: list[bytes]
@@ -50,14 +84,13 @@ class Episode:
 class EpisodeMemory:
     """The episodes with the highest scores; of equals the newest.
 
-    It holds `samples` steps at most, and as many more of episodes under way: of each of these the
-    last `samples / actors`.
+    It holds `samples` steps at most, and of each episode under way `WINDOW` at most up to its last
+    reward, and as many since.
     """
 
     def __init__(self, seen: SeenObservations, actors: int, samples: int, gamma: float) -> None:
         """seen: of the rollout, for `actors` of this shard."""
         self._seen, self._samples, self._gamma = seen, samples, gamma
-        self._longest = max(1, samples // actors)
         self._under_way = [Steps() for _ in range(actors)]
         self._best: list[Episode] = []
         """worst first"""
@@ -79,7 +112,7 @@ class EpisodeMemory:
             for t in map(int, np.flatnonzero(ends[:, actor])):
                 stretch = slice(begins, t + 1)
                 # What earned nothing is not worth compressing.
-                if any(steps.rewards) or rewards[stretch, actor].any():
+                if steps.rewarded or rewards[stretch, actor].any():
                     self._append(steps, actor, stretch, actions, rewards)
                     self._finish(steps)
                 self._under_way[actor] = steps = Steps()
@@ -90,25 +123,25 @@ class EpisodeMemory:
         self, steps: Steps, actor: int, stretch: slice, actions: np.ndarray, rewards: np.ndarray
     ) -> None:
         count = actions.shape[1]
-        steps.observations += (
-            self._seen.pack(t * count + actor) for t in range(stretch.start, stretch.stop)
+        steps.append(
+            [self._seen.pack(t * count + actor) for t in range(stretch.start, stretch.stop)],
+            actions[stretch, actor].tolist(),
+            [float(reward) for reward in rewards[stretch, actor]],
         )
-        steps.actions += actions[stretch, actor].tolist()
-        steps.rewards += map(float, rewards[stretch, actor])
-        steps.keep_last(self._longest)
+        steps.shorten(min(WINDOW, self._samples))
 
     def _finish(self, steps: Steps) -> None:
         """Keep an episode if it is good enough."""
         returns = list(
             itertools.accumulate(
-                reversed(steps.rewards), lambda after, reward: reward + self._gamma * after
+                reversed(steps.rewards[: steps.rewarded]), lambda after, reward: reward + self._gamma * after
             )
         )[::-1]
         worth = [t for t, following in enumerate(returns) if following > 0]
         if not worth:
             return
         episode = Episode(
-            sum(steps.rewards),
+            steps.score,
             self._kept,
             [steps.observations[t] for t in worth],
             [steps.actions[t] for t in worth],
@@ -145,7 +178,8 @@ class EpisodeMemory:
             "actions": np.array([a for steps in lists for a in steps.actions]),
             "numbers": np.array([x for each in numbers for x in each], np.float64),
             "lengths": np.array([len(steps.actions) for steps in lists], np.int64),
-            "scores": np.array(self.scores, np.float64),
+            "rewarded": np.array([steps.rewarded for steps in self._under_way], np.int64),
+            "scores": np.array([steps.score for steps in lists], np.float64),
             "order": np.array([*(e.number for e in self._best), self._kept], np.int64),
         }
 
@@ -162,10 +196,13 @@ class EpisodeMemory:
         ]
         *order, self._kept = arrays["order"].tolist()
         scores = arrays["scores"].tolist()
-        best = lists[: len(scores)]
         self._best = [
             Episode(score, number, *steps)
-            for score, number, steps in zip(scores, order, best, strict=True)
+            for score, number, steps in zip(scores, order, lists, strict=False)
         ]
-        rest = lists[len(scores) :]
-        self._under_way = [Steps(*steps) if games_go_on else Steps() for steps in rest]
+        begun = len(self._best)
+        rest = zip(lists[begun:], arrays["rewarded"].tolist(), scores[begun:], strict=True)
+        self._under_way = [
+            Steps(*steps, rewarded, score) if games_go_on else Steps()
+            for steps, rewarded, score in rest
+        ]

@@ -196,8 +196,7 @@ def load_agent(
     check_code(folder.path, saved.config, saved.trained_here, allow_code)
     if changed := changed_code(saved.config, saved.versions):
         say(f"{changed} has changed since {folder.path} was begun: it may play otherwise.")
-    # Trained anywhere, played here.
-    config = dataclasses.replace(saved.config, device="cpu").resolved()
+    config = as_played(saved.config)
     if step is not None:
         steps = checkpoint_steps(folder.checkpoints)
         if step not in steps:
@@ -221,6 +220,11 @@ def load_agent(
     return TrainedAgent(config, checkpoint.step, checkpoint.weights, saved_code(config, checkpoint))
 
 
+def as_played(config: RunConfig) -> RunConfig:
+    """Trained anywhere, played here, in float32: any CPU plays what was trained in bfloat16."""
+    return dataclasses.replace(config, device="cpu", precision="float32").resolved()
+
+
 def saved_code(config: RunConfig, checkpoint: Checkpoint) -> np.ndarray | None:
     """The learned code of cells, if there is one."""
     bits = config.full_novelty.code_bits
@@ -232,5 +236,4 @@ def load_packed(folder: Path, step: int) -> TrainedAgent:
     """The agent in a folder like those of deepcs.runs.shipped, trained for that many steps."""
     saved = RunFolder(folder).read_config()
     check_code(folder, saved.config, trained_here=False, allowed=False)
-    config = dataclasses.replace(saved.config, device="cpu").resolved()
-    return TrainedAgent(config, step, read_weights(folder))
+    return TrainedAgent(as_played(saved.config), step, read_weights(folder))
