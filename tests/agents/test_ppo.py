@@ -41,6 +41,21 @@ def test_advantages_by_hand_for_two_rewards_with_an_end_between() -> None:
     assert found[:, 0].tolist() == [[3.5, -1.5], [1, 2], [5, 1]]
 
 
+def test_with_lambda_1_advantages_are_the_rewards_to_the_end_or_the_last_value() -> None:
+    rewards, values = torch.tensor([1.0, 2, 4, 8]), torch.tensor([10.0, 20, 30, 40])
+    ends = torch.tensor([False, True, False, False])[:, None]
+    advantages = gae(
+        rewards[:, None, None],
+        ends,
+        values[:, None, None],
+        torch.tensor([[100.0]]),
+        torch.tensor([0.5]),
+        1.0,
+    )
+    returns = advantages[:, 0, 0] + values
+    assert returns.tolist() == [1 + 2 / 2, 2, 4 + 8 / 2 + 100 / 4, 8 + 100 / 2]
+
+
 def test_two_values_by_hand_from_rewards_to_returns() -> None:
     """Advantages of the table above, added 2 : 1, and the returns that the values are fitted to."""
     settings = PPOSettings(

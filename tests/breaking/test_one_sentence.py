@@ -126,6 +126,14 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) 
             "Got weight 0.5 for treatment plain",
         ),
         ("train KeyHallway --steps 9 --treatment no-intrinsic --weight 0.1:0.9", "'0.1:0.9' for"),
+        (
+            "train KeyHallway --steps 9 --agent ppo --treatment plain --ppo.weight-intrinsic 1:0.1",
+            "Got ppo.weight_intrinsic '1:0.1' for treatment plain",
+        ),
+        (
+            "train KeyHallway --steps 9 --agent ppo --treatment no-intrinsic --ppo.weight-game 3",
+            "Got ppo.weight_game 3.0 for treatment no-intrinsic",
+        ),
         ("train KeyHallway --network nope", "deepcs: Got network 'nope'; choose fast"),
         ("train KeyHallway --network os:abort", "deepcs: Got network 'os:abort', which cannot be"),
         ("train KeyHallway --agent acktr --compass", "one array of features or one image only"),

@@ -10,12 +10,13 @@ import pytest
 
 from deepcs.agents.table import find_agent
 from deepcs.runs.config import RunConfig
+from deepcs.runs.evaluate import evaluate
 from deepcs.runs.folder import RunFolder, identity_of, settings_digest
 from deepcs.runs.precision import choose_precision
 from deepcs.runs.progress import Silence
 from deepcs.runs.saved_config import to_json
 from deepcs.runs.train import resume, train
-from deepcs.system.cpu import bfloat16_instructions
+from deepcs.runs.trained import load_agent
 
 HALLWAY = RunConfig("KeyHallway", steps=400, actors=4, log_every=200, checkpoint_every=200)
 OBSTACLES = {
@@ -24,9 +25,12 @@ OBSTACLES = {
     "joint": ("a2c", "joint", "cpu", "amx_bf16", "this is joint"),
     "emulated": ("a2c", "fast", "cpu", None, "no instructions for bfloat16"),
 }
-emulated_here = pytest.mark.skipif(
-    bfloat16_instructions() is not None, reason="this CPU multiplies bfloat16"
-)
+
+
+@pytest.fixture
+def another_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU that would emulate bfloat16."""
+    monkeypatch.setattr("deepcs.runs.precision.bfloat16_instructions", lambda: None)
 
 
 class Heard(Silence):
@@ -75,7 +79,7 @@ def test_elsewhere_auto_is_float32_and_bfloat16_is_refused(
     assert choose_precision("float32", *rest).precision == "float32"
 
 
-@emulated_here
+@pytest.mark.usefixtures("another_cpu")
 def test_a_run_says_what_auto_came_to_and_keeps_it(tmp_path: Path) -> None:
     heard = Heard()
     train(replace(HALLWAY, precision="auto"), tmp_path / "run", display=heard)
@@ -91,7 +95,7 @@ def test_a_run_says_what_auto_came_to_and_keeps_it(tmp_path: Path) -> None:
     assert RunFolder(tmp_path / "run").read_config().config.steps == 600
 
 
-@emulated_here
+@pytest.mark.usefixtures("another_cpu")
 def test_bfloat16_is_refused_where_it_would_be_emulated_before_anything_is_written(
     tmp_path: Path,
 ) -> None:
@@ -100,12 +104,25 @@ def test_bfloat16_is_refused_where_it_would_be_emulated_before_anything_is_writt
     assert not (tmp_path / "run").exists()
 
 
-@emulated_here
+@pytest.mark.usefixtures("another_cpu")
 def test_a_run_of_another_cpu_is_not_resumed_in_emulation(tmp_path: Path) -> None:
     config = replace(HALLWAY.resolved().fitted(), precision="bfloat16")
     RunFolder(tmp_path).write_config(config, ())
     with pytest.raises(ValueError, match="no instructions for bfloat16"):
         resume(tmp_path)
+
+
+def test_any_cpu_plays_what_was_trained_in_bfloat16(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deepcs.runs.precision.bfloat16_instructions", lambda: "emulated")
+    train(replace(HALLWAY, precision="bfloat16"), tmp_path)
+    here = load_agent(tmp_path)
+    monkeypatch.setattr("deepcs.runs.precision.bfloat16_instructions", lambda: None)
+    there = load_agent(tmp_path)
+    first, second = (evaluate(agent, games=2) for agent in (here, there))
+    assert [game.steps for game in first.games] == [game.steps for game in second.games]
+    assert RunFolder(tmp_path).read_config().config.precision == "bfloat16"
 
 
 def test_an_unknown_precision_is_refused() -> None:

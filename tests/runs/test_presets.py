@@ -62,6 +62,13 @@ def test_what_is_given_goes_before_the_preset_even_if_it_is_the_papers_default()
     )
 
 
+def test_a_preset_shortens_games_but_not_those_of_ones_own_environment() -> None:
+    assert typed("Venture", "--preset", "fast").resolved().max_frames == 18_000
+    given = "--preset", "fast", "--max-frames", "400000"
+    assert typed("Venture", *given).resolved().max_frames == 400_000
+    assert typed("mine:make", "--preset", "fast").resolved().max_frames is None
+
+
 def test_without_a_preset_the_papers_numbers_stay() -> None:
     assert typed("Venture").resolved() == RunConfig("Venture").resolved()
     assert typed("Venture", "--preset", "None").resolved().preset is None

@@ -22,7 +22,7 @@ from rich.text import Text
 from deepcs.agents.table import find_agent
 from deepcs.cli.ending import ending_on_sigterm
 from deepcs.film.record import record
-from deepcs.runs.choices import check_weight_is_used
+from deepcs.runs.choices import check_weights_are_used
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import Count
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
@@ -110,7 +110,7 @@ class Train:
     def run(self) -> None:
         config = self.settings
         name = config.resolved().name
-        check_weight_is_used(config)
+        check_weights_are_used(config)
         out = self.out or Path("runs") / name
         _finish(out, train(config, out, workers=self.workers, display=display_for(name)))
 

@@ -25,6 +25,9 @@ from deepcs.system.process import cores
 if TYPE_CHECKING:
     from deepcs.runs.config import RunConfig
 
+INTRINSIC = ("gamma_intrinsic", "weight_intrinsic")
+"""settings of a learner with two values that have no effect where nothing intrinsic is paid"""
+
 
 def checked_learner(config: RunConfig) -> Any:
     """The agent's settings, or their defaults."""
@@ -63,21 +66,29 @@ def fitting_weight(config: RunConfig, settings: Any, of_world: Weight | None) ->
     return config.weight if two else check_run_weight(config.weight)
 
 
-def check_weight_is_used(config: RunConfig) -> None:
-    """Raise ValueError for a β that somebody gives where no intrinsic reward is paid.
+def check_weights_are_used(config: RunConfig) -> None:
+    """Raise ValueError for numbers of the intrinsic reward that somebody gives where none is paid.
 
     Not for resolved settings, which hold the world's, nor for a study's, which hold for all of its
     treatments. `equal` and `sum` say there whether R is clipped.
     """
     weight, chosen = config.weight, config.treatment_settings
-    if weight is None or chosen.paid:
+    if chosen.paid:
         return
-    if isinstance(weight, NUMBERS) or is_scheduled(weight):
+    if weight is not None and (isinstance(weight, NUMBERS) or is_scheduled(weight)):
         raise ValueError(
             f"Got weight {weight!r} for treatment {chosen.name}, whose learner is paid no "
             "intrinsic reward to weigh R against; leave weight out, or give equal (R clipped) or "
             "sum (R as it is)."
         )
+    # Of a single advantage that is normalised the weight has no effect either.
+    names = (*INTRINSIC, *["weight_game"] * getattr(config.learner, "normalise", False))
+    for name in names:
+        if (given := getattr(config.learner, name, None)) is not None:
+            raise ValueError(
+                f"Got {config.agent}.{name} {given!r} for treatment {chosen.name}, whose learner "
+                "is paid no intrinsic reward; leave it out."
+            )
 
 
 def unused_weight(config: RunConfig, of_world: Weight) -> str | None:

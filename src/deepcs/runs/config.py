@@ -79,7 +79,7 @@ class RunConfig:
     novelty: Novelty = DEFAULT
     """other answers than the treatment's to what is new, and the numbers of its parts"""
     max_frames: int | None = None
-    """raw frames per game (Atari games); None: the protocol's"""
+    """raw frames per game (Atari games); None: the preset's, or the protocol's"""
     agent: str = PAPERS_AGENT
     """the learner: a2c, acktr (the paper's supplement, S3), ppo, or module:Class of your own"""
     learner: Annotated[Any, tyro.conf.Suppress] = None
@@ -137,7 +137,7 @@ class RunConfig:
             weight=fitting_weight(self, settings, known.weight if known else maze_weight(world)),
             tile=self._first(self.tile, known and known.tile, 1 if world in MAZES else None),
             novelty=saved_novelty(self.novelty, self.treatment_settings),
-            max_frames=self._first(self.max_frames, known and self.protocol_settings.max_frames),
+            max_frames=self._first(self.max_frames, known and self._longest_game()),
             learner=settings,
             shards=1 if device != "cpu" else shards,
             device=device,
@@ -153,6 +153,11 @@ class RunConfig:
             log_every=chosen.whole_updates(self.log_every),
             checkpoint_every=chosen.whole_updates(often),
         )
+
+    def _longest_game(self) -> int:
+        """Raw frames of an Atari game at most: the preset's or the protocol's."""
+        of_preset = preset(self.preset).max_frames if self.preset else None
+        return of_preset or self.protocol_settings.max_frames
 
     def fitted(self) -> RunConfig:
         """With the weight and network that fit the world; refuses what cannot be trained there, or

@@ -22,6 +22,8 @@ class Preset:
     """of the run, such as actors"""
     learner: Mapping[str, Any] = field(default_factory=dict)
     """of the agent, such as n_steps"""
+    max_frames: int | None = None
+    """raw frames per Atari game, instead of the protocol's"""
 
 
 PRESETS = {
@@ -34,6 +36,7 @@ PRESETS = {
             worlds="games",
             settings={"actors": 64, "network": "narrow", "milestone_every": 250_000},
             learner={"learning_rate": 5e-4, "entropy": 0.003, "value": 0.1, "imitation": 4},
+            max_frames=18_000,  # five minutes, as in Mnih et al. 2015
         ),
         Preset(
             "maze",
