@@ -18,7 +18,6 @@ from torch import Tensor
 from deepcs.agents.networks import Observations
 from deepcs.agents.samples import SeenObservations
 
-
 WINDOW = 512
 """steps of an episode under way that are kept up to its last reward, and as many since"""
 
@@ -134,7 +133,8 @@ class EpisodeMemory:
         """Keep an episode if it is good enough."""
         returns = list(
             itertools.accumulate(
-                reversed(steps.rewards[: steps.rewarded]), lambda after, reward: reward + self._gamma * after
+                reversed(steps.rewards[: steps.rewarded]),
+                lambda after, reward: reward + self._gamma * after,
             )
         )[::-1]
         worth = [t for t, following in enumerate(returns) if following > 0]
@@ -203,6 +203,6 @@ class EpisodeMemory:
         begun = len(self._best)
         rest = zip(lists[begun:], arrays["rewarded"].tolist(), scores[begun:], strict=True)
         self._under_way = [
-            Steps(*steps, rewarded, score) if games_go_on else Steps()
-            for steps, rewarded, score in rest
+            Steps(observations, acted, rewards, rewarded, score) if games_go_on else Steps()
+            for (observations, acted, rewards), rewarded, score in rest
         ]
