@@ -32,6 +32,8 @@ from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results, gather
 from deepcs.analysis.learning import (
+    EVALUATIONS,
+    evaluation_table,
     first_steps,
     learning_figure,
     learning_table,
@@ -52,11 +54,7 @@ from deepcs.analysis.success import (
     success_table,
     write_successes,
 )
-from deepcs.analysis.tables import (
-    Table,
-    to_csv,
-    to_markdown,
-)
+from deepcs.analysis.tables import Table, to_csv, to_markdown
 from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
 from deepcs.runs.load import load_run
@@ -81,6 +79,8 @@ class Settings:
     """runs of examples/gymnasium_worlds.toml whose logs to copy to docs/data/gymnasium first"""
     learning: tuple[Path, ...] = ()
     """runs of preset fast, finished or not, whose logs to copy to docs/data/learning first"""
+    evaluations: tuple[Path, ...] = ()
+    """games of deepcs evaluate, as RUN-STEP.csv, to copy beside these runs' logs"""
     tuning: tuple[Path, ...] = ()
     """runs of study tuning whose logs to copy to docs/data/tuning first"""
     precision: tuple[Path, ...] = ()
@@ -113,6 +113,7 @@ class Pages:
             "games": self._games,
             "gymnasium": self._gymnasium,
             "learning": self._learning,
+            "evaluations": self._evaluations,
             "tuning": self._tuning,
             "precision": lambda: self._compared(self.precision),
             "novelty-atari": lambda: self._compared(self.atari),
@@ -206,6 +207,11 @@ class Pages:
         long = [run for run in montezuma if load_run(run).curve["step"][-1] >= DRAWN]
         return "".join(map(_markdown, tables)) + self._figure(learning_figure(long))
 
+    def _evaluations(self) -> str:
+        """Games that checkpoints of these runs played."""
+        table = evaluation_table(_runs(self.data / "learning"))
+        return _markdown(table) if table.rows else "No evaluations yet.\n\n"
+
     def _tuning(self) -> str:
         """Runs in which single settings of preset fast were changed."""
         runs = _runs(self.data / "tuning")
@@ -278,6 +284,14 @@ def add(run: Path, folder: Path) -> None:
     (to / f"{GAMES}.gz").write_bytes(gzip.compress((run / GAMES).read_bytes(), mtime=0))
 
 
+def add_evaluation(path: Path, folder: Path) -> None:
+    """Copy what `deepcs evaluate` wrote, RUN-STEP.csv, to the run's logs."""
+    run, _, step = path.stem.rpartition("-")
+    if not step.isdigit() or not (folder / run / "config.json").is_file():
+        raise ValueError(f"Got {path}; name it RUN-STEP.csv, after a run in {folder}.")
+    shutil.copyfile(path, folder / run / EVALUATIONS.format(step))
+
+
 def check_size(data: Path) -> None:
     size = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
     if size > LARGEST:
@@ -312,6 +326,8 @@ def main(settings: Settings, root: Path = ROOT) -> None:
     ):
         for run in runs:
             add(run, data / name)
+    for path in settings.evaluations:
+        add_evaluation(path, data / "learning")
     if settings.novelty is not None:
         earlier = read_successes(data / NOVELTY) if (data / NOVELTY).is_file() else []
         finished = _successes(sorted(settings.novelty.glob("runs/*/saved")))

@@ -8,7 +8,9 @@ import pytest
 from generated import ROWS, write_run
 
 from deepcs.analysis.learning import (
+    EVALUATIONS,
     Stretch,
+    evaluation_table,
     first_steps,
     learning_figure,
     learning_table,
@@ -85,3 +87,14 @@ def test_the_settings_that_most_runs_have_count_as_unchanged(tmp_path: Path) -> 
     rows = tuning_table(runs, 1_000).shown()
     assert [row[1:3] for row in rows] == [["nothing", "0"], ["nothing", "1"], ["actors 8", "0"]]
     assert rows[0][3:6] == ["2,560", "100 %", "100 %"]
+
+
+def test_evaluations_have_a_row_a_checkpoint_in_order_of_steps(run: Path) -> None:
+    head = "game,score,intrinsic,tiles,steps,rooms\n"
+    played = "0,0.0,1.0,10,100,1\n1,400.0,1.0,20,300,1;2\n2,100.0,1.0,60,200,1\n"
+    (run / EVALUATIONS.format(1_000)).write_text(f"{head}{played}")
+    (run / EVALUATIONS.format(200)).write_text(f"{head}0,0.0,1.0,10,100,1\n")
+    assert [row[1:] for row in evaluation_table([run]).shown()] == [
+        ["200", "1", "0 %", "0 %", "0", "0", "0", "0", "0", "0", "10", "100"],
+        ["1,000", "3", "67 %", "33 %", "167", "0", "50", "100", "250", "400", "20", "200"],
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ ROW, POINT = 200_000, 100_000  # steps of a row and of a point
 ROWS_EVERY = 500_000  # steps from one row to the next
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F", "#000000")
 DASHES = ("-", "--", ":", "-.")
+EVALUATIONS = "evaluation-{}.csv"
+"""Beside a run's logs: what `deepcs evaluate RUN --step STEP` wrote."""
 OF_NO_EFFECT = ("steps", "log_every", "checkpoint_every", "milestone_every", "preset")
 """Settings that may differ without a difference in what is learned."""
 
@@ -161,6 +164,38 @@ def first_steps(runs: Sequence[Path]) -> Table:
     title = "Steps to the first game of each kind"
     note = "hours: on one core; other work beside some of the runs made them slower."
     return Table("first-steps", title, columns, rows, note)
+
+
+def evaluation_table(runs: Sequence[Path]) -> Table:
+    """The games of `deepcs evaluate`: a row for each evaluated checkpoint of each run."""
+    rows: list[list[Cell]] = []
+    for run in runs:
+        for path in run.glob(EVALUATIONS.format("*")):
+            with path.open(newline="") as lines:
+                games = [*csv.DictReader(lines)]
+            scores, tiles, steps = (
+                np.array([float(game[name]) for game in games])
+                for name in ("score", "tiles", "steps")
+            )
+            several = np.array([";" in game["rooms"] for game in games])
+            spread = [scores.mean(), *np.quantile(scores, (0, 0.25, 0.5, 0.75, 1))]
+            shares = float((scores > 0).mean()), float(several.mean())
+            ends = float(np.median(tiles)), int(np.median(steps))
+            step = int(path.stem.rpartition("-")[2])
+            rows.append([f"`{run.name}`", step, len(games), *shares, *map(float, spread), *ends])
+    rows.sort(key=lambda row: (str(row[0]), row[1]))
+    columns = (
+        words("run"),
+        Column("at step", count_text),
+        Column("games", count_text),
+        Column("with points", share_text),
+        Column("several rooms", share_text),
+        *map(Column, ("mean score", "lowest", "quarter", "median", "three quarters", "highest")),
+        Column("median tiles"),
+        Column("median steps", count_text),
+    )
+    note = "quarter: a quarter of the games scored that or less."
+    return Table("evaluations", "Games played by checkpoints", columns, rows, note)
 
 
 @styled
