@@ -86,16 +86,16 @@ def test_the_gradient_is_that_of_float32_through_the_same_activations(
 def test_images_in_blocks_are_what_images_are(layout: str) -> None:
     _, half = both(SHAPES["nature"])
     given = pixels(SHAPES["nature"])[0]
-    seen = SeenObservations(1, half.block)
-    folded = seen.write(0, given)
+    wanted = half.evaluate(given)
     if layout == "planes last":
         given = given.contiguous(memory_format=torch.channels_last)
     if layout == "floats":
         given = given / 255
+    folded = SeenObservations(1, half.block).write(0, given)
     assert isinstance(folded, Tensor)
     assert folded.shape == (ENVS, 80, 21, 21)
-    found, wanted = half.evaluate(given), half.evaluate(folded)
-    assert all(torch.equal(*each) for each in zip(found, wanted, strict=True))
+    for found in (half.evaluate(given), half.evaluate(folded)):
+        assert all(torch.equal(*each) for each in zip(found, wanted, strict=True))
 
 
 def test_a_block_holds_its_pixels_channel_by_channel_and_row_by_row() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from deepcs.agents.table import find_agent
 from deepcs.runs.config import RunConfig
+from deepcs.runs.errors import RunError
 from deepcs.runs.evaluate import evaluate
 from deepcs.runs.folder import RunFolder, identity_of, settings_digest
 from deepcs.runs.precision import choose_precision
@@ -108,7 +109,7 @@ def test_bfloat16_is_refused_where_it_would_be_emulated_before_anything_is_writt
 def test_a_run_of_another_cpu_is_not_resumed_in_emulation(tmp_path: Path) -> None:
     config = replace(HALLWAY.resolved().fitted(), precision="bfloat16")
     RunFolder(tmp_path).write_config(config, ())
-    with pytest.raises(ValueError, match="no instructions for bfloat16"):
+    with pytest.raises(RunError, match="begun in bfloat16, for which this CPU has no instructions"):
         resume(tmp_path)
 
 

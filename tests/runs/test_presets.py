@@ -102,9 +102,16 @@ def test_a_preset_that_does_not_fit_is_refused(arguments: tuple[str, ...], sente
         typed(*arguments).resolved()
 
 
-def test_naming_a_preset_without_its_settings_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"RunConfig\.from_preset sets what belongs"):
-        RunConfig("Venture", preset="fast").resolved()
+@pytest.mark.parametrize(
+    ("agent", "sentence"),
+    [
+        ("a2c", r"RunConfig\.from_preset sets what belongs"),
+        ("ppo", r"make it by RunConfig\.from_pr"),
+    ],
+)
+def test_naming_a_preset_without_its_settings_is_refused(agent: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        RunConfig("Venture", preset="fast", agent=agent).resolved()
 
 
 @pytest.mark.parametrize(

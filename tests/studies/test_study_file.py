@@ -205,3 +205,11 @@ def test_a_study_that_is_nowhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(StudyError, match=r"mine\.toml cannot be read"):
         load_study(str(tmp_path / "mine.toml"))
+
+
+def test_a_study_that_names_bfloat16_is_read_on_a_cpu_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("deepcs.runs.precision.bfloat16_instructions", lambda: None)
+    text = f'{EXPERIMENT}settings = {{ precision = "bfloat16" }}'
+    assert {run.config.precision for run in read_study("mine", text).runs} == {"bfloat16"}

@@ -234,15 +234,12 @@ class Network:
 
     def _write_blocks(self, images: Tensor, pixels: Tensor) -> None:
         """Images as they are or folded; what is not bytes is from 0 to 1, and made 0 to 255."""
-        if images.shape[1:] != self.observation_shape:
-            pixels.copy_(images)
-            return
-        assert self.block is not None
-        blocks = images.new_empty(len(images), *folded_shape(self.observation_shape, self.block))
-        fold_into(images, self.block, blocks)
-        if images.dtype != torch.uint8:
-            blocks.mul_(255)
-        pixels.copy_(planes_first(blocks))
+        if images.shape[1:] == self.observation_shape:
+            assert self.block is not None
+            blocks = images.new_empty(len(images), *folded_shape(images.shape[1:], self.block))
+            fold_into(images, self.block, blocks)
+            images = planes_first(blocks)
+        pixels.copy_(images if images.dtype == torch.uint8 else images * 255)
 
     def _buffers(self, batch: int) -> list[Tensor]:
         return [

@@ -193,16 +193,19 @@ def plan_network(name: str, spaces: Spaces, values: int = 1) -> NetworkPlan:
     return plan
 
 
-def sample_bytes(plan: NetworkPlan) -> int:
-    """Bytes that one sample of an update takes, about."""
+def seen_bytes(plan: NetworkPlan) -> int:
+    """Bytes that the observations of one sample take, about, until the next rollout."""
     spaces = plan.spaces.observation
     parts = spaces.spaces.values() if isinstance(spaces, gymnasium.spaces.Dict) else [spaces]
-    seen = sum(prod(part.shape or ()) * np.dtype(part.dtype).itemsize for part in parts)
+    return COPIES * sum(prod(part.shape or ()) * np.dtype(part.dtype).itemsize for part in parts)
+
+
+def activation_bytes(plan: NetworkPlan) -> int:
+    """Bytes that one sample's activations take, about, where the built-in network keeps them."""
     if not plan.is_fast:
-        return COPIES * seen
+        return 0
     layers = plan_layers(plan.shape, plan.actions, narrow=plan.is_narrow)
-    given = 4 * sum(prod(spec.output_shape(inputs)) for _, spec, inputs in layers)
-    return COPIES * (seen + given)
+    return COPIES * 4 * sum(prod(spec.output_shape(inputs)) for _, spec, inputs in layers)
 
 
 def _maker(name: str) -> Callable[..., torch.nn.Module]:

@@ -19,7 +19,13 @@ import torch
 
 from deepcs.agents.across import BatchNovelty
 from deepcs.agents.agent import Moment
-from deepcs.agents.networks import ActorCritic, NetworkPlan, plan_network, sample_bytes
+from deepcs.agents.networks import (
+    ActorCritic,
+    NetworkPlan,
+    activation_bytes,
+    plan_network,
+    seen_bytes,
+)
 from deepcs.agents.rollout import FinishedGame
 from deepcs.agents.shards import Part, ShardGroup, edges, size_in_bytes, vector_layout
 from deepcs.agents.training import Training
@@ -61,8 +67,11 @@ def check_workers(workers: int | None) -> None:
 
 def check_memory(training: Training, plan: NetworkPlan) -> None:
     """Raise ValueError if this machine cannot hold the samples of one update."""
-    samples = training.actors * int(training.settings.n_steps)
-    needed, there = samples * sample_bytes(plan), limits.machine_memory()
+    settings, shards = training.settings, training.shards
+    envs, steps = training.agent_type.kept_samples(settings, -(-training.actors // shards), shards)
+    needed = training.actors * int(settings.n_steps) * seen_bytes(plan)
+    needed += shards * envs * steps * activation_bytes(plan)
+    there = limits.machine_memory()
     if needed > there:
         raise ValueError(
             f"Got {training.actors:,} actors and {training.agent_type.name}.n_steps "

@@ -57,11 +57,11 @@ def fitting_weight(config: RunConfig, settings: Any, of_world: Weight | None) ->
     if is_apart(config.weight) != two:
         raise ValueError(
             f"Got weight {config.weight!r} for {config.agent} with two values, which weigh the "
-            "advantages of R and I instead of mixing them; leave weight out, or choose one "
-            "value."
+            "advantages of R and I instead of mixing them; leave weight out, or give "
+            f"{config.agent}.values one."
             if two
             else f"Got weight {config.weight!r} for {config.agent} with one value, which needs a "
-            "mix of R and I; leave weight out, or choose two values."
+            "mix of R and I; leave weight out, or let ppo have two values (ppo.values two)."
         )
     return config.weight if two else check_run_weight(config.weight)
 

@@ -41,7 +41,7 @@ from deepcs.runs.novel import (
     with_cells,
 )
 from deepcs.runs.precision import Choice, choose_here
-from deepcs.runs.presets import check_preset, preset
+from deepcs.runs.presets import check_preset, check_preset_is_whole, preset
 from deepcs.runs.treatment import Treatment, treatment
 from deepcs.system.importing import is_path
 
@@ -103,7 +103,7 @@ class RunConfig:
     milestone_every: Count = 10_000_000
     """a checkpoint is kept for good whenever this many steps have passed"""
     preset: str | None = None
-    """other defaults than the paper's: fast (games), maze; what is given beside it goes before"""
+    """other defaults than the paper's: fast (games), maze; what is given beside it overrides it"""
 
     @classmethod
     def from_preset(cls, name: str, world: str, **settings: Any) -> RunConfig:
@@ -216,6 +216,7 @@ class RunConfig:
         if self.preset is not None:
             kind = "games" if atari_game(world) else "mazes" if world in MAZES else None
             check_preset(self.preset, self.agent, kind)
+            check_preset_is_whole(self.preset, self.learner)
         if not is_path(self.agent):
             checked_learner(self)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from deepcs.agents.agent import Agent
 from deepcs.agents.plan import Precision
+from deepcs.runs.errors import RunError
 from deepcs.system.cpu import bfloat16_instructions
 
 ASKED = ("float32", "bfloat16", "auto")
@@ -58,3 +60,12 @@ def choose_here(
     """As `choose_precision`, on this machine's CPU."""
     instructions = bfloat16_instructions()
     return choose_precision(asked, agent, network, device, instructions, small=small)
+
+
+def check_precision_is_here(run: Path, precision: str) -> None:
+    """Raise RunError for a run in bfloat16 that would go on in emulation."""
+    if precision == "bfloat16" and bfloat16_instructions() is None:
+        raise RunError(
+            f"{run} was begun in bfloat16, for which this CPU has no instructions; resume it on "
+            "one that has them (evaluating and recording work on any)."
+        )

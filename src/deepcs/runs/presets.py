@@ -34,7 +34,7 @@ PRESETS = {
             "ppo",
             "PPO with a value for each reward, for runs of a few million steps",
             worlds="games",
-            settings={"actors": 64, "network": "narrow", "milestone_every": 250_000},
+            settings={"actors": 64, "network": "narrow", "milestone_every": 500_000},
             learner={"learning_rate": 5e-4, "entropy": 0.003, "value": 0.1, "imitation": 4},
             max_frames=18_000,  # five minutes, as in Mnih et al. 2015
         ),
@@ -66,6 +66,15 @@ def check_preset(name: str, agent: str, kind: str | None) -> None:
         raise ValueError(
             f"Got preset {name!r}, which is for {chosen.worlds}; for {kind} choose "
             f"{' or '.join(fitting)}."
+        )
+
+
+def check_preset_is_whole(name: str, learner: Any) -> None:
+    """Raise ValueError where only the name of a preset was given, without its numbers."""
+    if learner is None:
+        raise ValueError(
+            f"Got preset {name!r} without its settings; make it by RunConfig.from_preset({name!r}, "
+            "world)."
         )
 
 

@@ -24,6 +24,7 @@ from deepcs.runs.lease import Terms
 from deepcs.runs.load import read_curve
 from deepcs.runs.logs import check_logs, curve_columns
 from deepcs.runs.loop import KEPT, Logs, Run
+from deepcs.runs.precision import check_precision_is_here
 from deepcs.runs.progress import Display, Silence
 from deepcs.runs.saved_config import ADDED, to_json
 from deepcs.runs.stopping import (
@@ -169,6 +170,7 @@ def _resume(
     accept_changes: bool,
 ) -> int | None:
     _check_made_by(folder, saved, display, accept_changes)
+    check_precision_is_here(folder.path, saved.config.precision)
     config, segments = saved.config.resolved(), saved.segments
     checkpoint, _ = newest_checkpoint(folder.checkpoints)
     check_settings(folder, saved, settings_digest(config), checkpoint, accept_changes)

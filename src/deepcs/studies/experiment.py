@@ -97,15 +97,17 @@ def _base(where: str, table: dict[str, Any]) -> RunConfig:
 
 
 def _run(where: str, config: RunConfig, variant: str) -> StudyRun:
+    # Device and precision are for the machine that each run begins on, which may be another.
+    precision = "float32" if config.precision == "bfloat16" else config.precision
     try:
-        resolved = dataclasses.replace(config, device="cpu").resolved()
+        resolved = dataclasses.replace(config, device="cpu", precision=precision).resolved()
         check_effects(resolved)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from error
     device = config.device
     if device not in ("auto", "cpu", "cuda"):
         raise StudyError(f"{where}: Got device {device!r}; choose auto, cpu or cuda.")
-    resolved = dataclasses.replace(resolved, device=device)
+    resolved = dataclasses.replace(resolved, device=device, precision=config.precision)
     name = f"{resolved.name}-{variant}" if variant else resolved.name
     name = re.sub(r"[^\w.=+-]+", "-", name)
     if len(name.encode()) > NAME:
