@@ -150,3 +150,13 @@ def test_a_treatment_without_grid_shows_none_whatever_the_grid_setting() -> None
         for name in ("deepcs", "plain", "no-grid", "no-intrinsic")
     ]
     assert shown == ["stacked", "none", "none", "stacked"]
+
+
+def test_what_an_update_takes_counts_the_activations_of_what_is_kept_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("deepcs.system.limits.machine_memory", lambda: 2**30)
+    RunConfig.from_preset("fast", "Freeway", shards=1).resolved().fitted()  # a minibatch's
+    whole = RunConfig("Freeway", actors=64, learner=A2CSettings(n_steps=128), shards=1).resolved()
+    with pytest.raises(ValueError, match=r"64 actors and a2c\.n_steps 128, which take 3 GB"):
+        whole.fitted()
