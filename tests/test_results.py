@@ -16,7 +16,6 @@ from deepcs.runs.load import load_run
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "docs" / "data"
-FOLDERS = ("claims", "gymnasium", "learning", "precision", "tuning")
 
 
 def test_the_results_are_what_the_logs_say() -> None:
@@ -44,13 +43,13 @@ def test_runs_that_are_added_show_up_and_what_is_no_run_is_refused(tmp_path: Pat
     made = results.Pages(tmp_path)
     told = made.texts()[tmp_path / "docs/results.md"]
     assert "images/results/seaquest-acktr-against-a2c.png" in told
-    assert "`seaquest-a2c`" in made.blocks["runs"]
-    assert "deepcs train Seaquest" in made.blocks["runs"]
+    assert "`seaquest-a2c`" in made.blocks["runs-claims"]
+    assert "deepcs train Seaquest" in made.blocks["runs-claims"]
     with pytest.raises(ValueError, match=r"lacks config\.json and curve\.csv and games\.csv; give"):
         results.add(tmp_path, claims)
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", results.FOLDERS)
 def test_the_command_of_a_run_gives_its_settings(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,5 +65,7 @@ def test_the_command_of_a_run_gives_its_settings(
 
 def test_the_sources_of_every_run_are_those_of_a_commit() -> None:
     commits = origins.read_commits(DATA)
-    runs = [path.parent for folder in FOLDERS for path in (DATA / folder).glob("*/config.json")]
+    runs = [
+        path.parent for folder in results.FOLDERS for path in (DATA / folder).glob("*/config.json")
+    ]
     assert {origins.sources_of(run) for run in runs} == commits.keys()

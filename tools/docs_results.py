@@ -1,9 +1,10 @@
 """Make every table and figure of docs/results.md, and the ledger's lines in README.md, from the
 logs in docs/data:
 
-    python tools/docs_results.py                 # or: make docs-results
-    python tools/docs_results.py --add RUN ...   # first copy the logs of runs to docs/data/claims
-    python tools/docs_results.py --novelty STUDY # first sum up the runs of a study in the mazes
+    python tools/docs_results.py                  # or: make docs-results
+    python tools/docs_results.py --add RUN ...    # first copy the logs of runs to docs/data/claims
+    python tools/docs_results.py --to tuning --add RUN ...  # or to another of its folders
+    python tools/docs_results.py --novelty STUDY  # first sum up the runs of a study in the mazes
 
 What it makes stands between `<!-- made: NAME -->` and `<!-- end -->`; all else there is written by
 hand. Figures go to docs/images/results, with a digest of the numbers behind each, so that a test
@@ -23,7 +24,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import tyro
 
@@ -63,6 +66,8 @@ from origins import origins, read_commits
 ROOT = Path(__file__).parents[1]
 FILES = ("config.json", "curve.csv")  # of a run, as they are: no weights, no maps
 GAMES = "games.csv"  # compressed
+FOLDERS = ("claims", "gymnasium", "learning", "tuning", "precision", "ending", "novelty-atari")
+"""of logs in docs/data; each may have blocks of its own, and one of where its runs come from"""
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
 LARGEST = 15_000_000  # bytes of all logs
 DRAWN = 900_000  # steps: shorter runs are in the tables only
@@ -74,19 +79,11 @@ class Settings:
     """Make docs/results.md anew."""
 
     add: tuple[Path, ...] = ()
-    """runs whose logs to copy to docs/data/claims first"""
-    gymnasium: tuple[Path, ...] = ()
-    """runs of examples/gymnasium_worlds.toml whose logs to copy to docs/data/gymnasium first"""
-    learning: tuple[Path, ...] = ()
-    """runs of preset fast, finished or not, whose logs to copy to docs/data/learning first"""
+    """runs, finished or not, whose logs to copy to docs/data first"""
+    to: Literal[FOLDERS] = "claims"
+    """the folder in docs/data that they are copied to"""
     evaluations: tuple[Path, ...] = ()
     """games of deepcs evaluate, as RUN-STEP.csv, to copy beside these runs' logs"""
-    tuning: tuple[Path, ...] = ()
-    """runs of study tuning whose logs to copy to docs/data/tuning first"""
-    precision: tuple[Path, ...] = ()
-    """runs of examples/precision.toml whose logs to copy to docs/data/precision first"""
-    atari: tuple[Path, ...] = ()
-    """runs of study novelty-atari whose logs to copy to docs/data/novelty-atari first"""
     novelty: Path | None = None
     """folder of a study in the mazes, whose finished runs to sum up first"""
 
@@ -100,6 +97,7 @@ class Pages:
         self.claims = gather(_runs(self.data / "claims"), "What stands in docs/data/claims.")
         self.gymnasium = gather(_runs(self.data / "gymnasium"), "Worlds that are not ours.")
         self.precision = gather(_runs(self.data / "precision"), "Half precision.")
+        self.ending = gather(_runs(self.data / "ending"), "The end of training.")
         self.atari = gather(_runs(self.data / "novelty-atari"), "Kinds of novelty in Atari.")
         self.earlier = gather(_runs(self.data), "Runs of deepcs 0.1.")
         self.figures: dict[str, Drawing] = {}
@@ -116,15 +114,12 @@ class Pages:
             "evaluations": self._evaluations,
             "tuning": self._tuning,
             "precision": lambda: self._compared(self.precision),
+            "ending": lambda: self._compared(self.ending),
             "novelty-atari": lambda: self._compared(self.atari),
             "learners": self._earlier,
-            "runs": lambda: self._origins("claims"),
-            "runs-gymnasium": lambda: self._origins("gymnasium"),
-            "runs-learning": lambda: self._origins("learning"),
-            "runs-tuning": lambda: self._origins("tuning"),
-            "runs-precision": lambda: self._origins("precision"),
-            "runs-novelty-atari": lambda: self._origins("novelty-atari"),
         }
+        for name in FOLDERS:
+            blocks[f"runs-{name}"] = partial(self._origins, name)
         self.blocks = {name: make() for name, make in blocks.items()}
 
     def texts(self) -> dict[Path, str]:
@@ -316,16 +311,8 @@ def changes(pages: Pages) -> Iterator[Path]:
 
 def main(settings: Settings, root: Path = ROOT) -> None:
     data, folder = root / "docs" / "data", root / "docs" / "images" / "results"
-    for runs, name in (
-        (settings.add, "claims"),
-        (settings.learning, "learning"),
-        (settings.gymnasium, "gymnasium"),
-        (settings.tuning, "tuning"),
-        (settings.precision, "precision"),
-        (settings.atari, "novelty-atari"),
-    ):
-        for run in runs:
-            add(run, data / name)
+    for run in settings.add:
+        add(run, data / settings.to)
     for path in settings.evaluations:
         add_evaluation(path, data / "learning")
     if settings.novelty is not None:

@@ -170,7 +170,7 @@ model-index:
 
 An agent for {world}, trained by deepcs {version}: treatment `{treatment}`, learner `{learner}`,
 protocol `{protocol}`, seed {run_seed}, {step:,} steps. Weights are float{bits}; the evaluation was
-played with these bytes.
+played with these bytes.{limit}
 
 | | score |
 | --- | --- |
@@ -194,8 +194,12 @@ def card(facts: ShippedAgent, saved: SavedRun, result: Evaluation, half: bool) -
         frames = next(m.frames for m in METHODS if m.label == beside.method) // 1_000_000
         who = f"{beside.method} in the paper, {frames} million frames"
         paper = f"| {who} | {beside.score.points:,} |\n"
+    most, limit = saved.config.max_frames, ""
+    if most is not None and most < saved.config.protocol_settings.max_frames:
+        limit = f" Its games end after {most:,} raw frames at the latest."
     return CARD.format(
         **asdict(facts),
+        limit=limit,
         mean=result.scores.mean(),
         deviation=result.scores.std(),
         bits=16 if half else 32,

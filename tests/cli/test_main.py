@@ -64,6 +64,8 @@ def test_all_commands_are_shown_where_none_is_given(arguments: list[str], code: 
 def test_an_error_that_is_not_the_users_is_called_a_bug(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shown: bool
 ) -> None:
+    # Another test may have loaded a user's part from the package of this one.
+    monkeypatch.setattr("deepcs.system.importing._own", set())
     monkeypatch.setattr("deepcs.cli.games.print_games", lambda console: int("no number"))
     monkeypatch.setenv("DEEPCS_TRACEBACK", "1" if shown else "")
     with pytest.raises(SystemExit) as exited:
