@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -19,13 +20,15 @@ from deepcs.agents.samples import SeenObservations
 from deepcs.runs.config import RunConfig
 
 SHAPES = {"nature": (5, 84, 84), "maze": (4, 11, 11), "flat": (7,)}
+NETWORKS = [(shape, False) for shape in SHAPES.values()] + [(SHAPES["nature"], True)]
+NAMES = [*SHAPES, "narrow"]
 ACTIONS, ENVS, STEPS, VALUES = 4, 2, 2, 2
 ROUNDING = 2.0**-8  # of one number, at most
 
 
-def both(shape: tuple[int, ...]) -> tuple[Network, Network]:
+def both(shape: tuple[int, ...], narrow: bool = False) -> tuple[Network, Network]:
     """A network in float32 and one in bfloat16, on the same weights, which bfloat16 can hold."""
-    exact = Network(shape, ACTIONS, envs=ENVS, steps=STEPS, values=VALUES)
+    exact = Network(shape, ACTIONS, envs=ENVS, steps=STEPS, values=VALUES, narrow=narrow)
     exact.initialise(1)
     exact.parameters.copy_(exact.parameters.bfloat16())
     half = Network(
@@ -34,6 +37,7 @@ def both(shape: tuple[int, ...]) -> tuple[Network, Network]:
         envs=ENVS,
         steps=STEPS,
         values=VALUES,
+        narrow=narrow,
         parameters=exact.parameters,
         precision="bfloat16",
     )
@@ -50,9 +54,11 @@ def distance(found: Tensor, wanted: Tensor) -> float:
     return float((found - wanted).norm() / wanted.norm())
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_policy_and_values_are_those_of_float32_but_for_rounding(shape: tuple[int, ...]) -> None:
-    exact, half = both(shape)
+@pytest.mark.parametrize(("shape", "narrow"), NETWORKS, ids=NAMES)
+def test_policy_and_values_are_those_of_float32_but_for_rounding(
+    shape: tuple[int, ...], narrow: bool
+) -> None:
+    exact, half = both(shape, narrow)
     for t, observations in enumerate(pixels(shape)):
         for found, wanted in zip(
             half.forward(t, observations), exact.forward(t, observations), strict=True
@@ -61,11 +67,11 @@ def test_policy_and_values_are_those_of_float32_but_for_rounding(shape: tuple[in
             assert 0 < distance(found, wanted) < 5 * ROUNDING
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize(("shape", "narrow"), NETWORKS, ids=NAMES)
 def test_the_gradient_is_that_of_float32_through_the_same_activations(
-    shape: tuple[int, ...],
+    shape: tuple[int, ...], narrow: bool
 ) -> None:
-    exact, half = both(shape)
+    exact, half = both(shape, narrow)
     for t, observations in enumerate(pixels(shape)):
         half.forward(t, observations)
         exact.forward(t, observations)  # its pixels; in half precision these may be in blocks
@@ -109,6 +115,20 @@ def test_a_block_holds_its_pixels_channel_by_channel_and_row_by_row() -> None:
         for column in range(4)
     ]
     assert blocks[0, 0, 1].tolist() == right
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_images_in_blocks_are_packed_as_images_and_come_back_in_blocks(dtype: torch.dtype) -> None:
+    images = pixels(SHAPES["nature"])[0].to(dtype)
+    seen = SeenObservations(1, 4)
+    folded = seen.write(0, images)
+    assert isinstance(folded, Tensor)
+    packed = [seen.pack(sample) for sample in range(ENVS)]
+    assert zlib.decompress(packed[1]) == images[1].numpy().tobytes()
+    back = seen.unpack(packed[::-1])
+    assert isinstance(back, Tensor)
+    assert torch.equal(back, folded.flip(0))
+    assert torch.equal(back, seen.take(torch.tensor([1, 0])))
 
 
 def test_weights_that_others_changed_are_seen_by_the_next_rollout_and_evaluation() -> None:

@@ -10,12 +10,14 @@ from typing import Literal
 import pytest
 from trainee import MOMENTS, Trainee, assert_same_run, train_with_kills
 
+from deepcs.agents.a2c import A2CSettings
 from deepcs.agents.acktr import ACKTRSettings
 from deepcs.agents.ppo import PPOSettings
 from deepcs.runs.checkpoint import checkpoint_steps
 from deepcs.runs.config import RunConfig
 from deepcs.runs.load import load_run
 from deepcs.runs.train import train
+from deepcs.system.cpu import bfloat16_instructions
 
 # Games of 15 steps end within the run; rows of curve.csv and checkpoints fall on different steps.
 ATARI = RunConfig(
@@ -24,6 +26,7 @@ ATARI = RunConfig(
     actors=4,
     shards=2,
     max_frames=60,
+    precision="float32",
     log_every=60,
     checkpoint_every=40,
 )
@@ -141,6 +144,34 @@ def test_three_kills_change_nothing_of_ppo(
     train(config, tmp_path / "whole", workers=1)
     moments = ["while saving", "after a checkpoint", "while saving"]
     rng = Random(f"{world} {values} {processes}")
+    kills, _ = train_with_kills(config, tmp_path / "killed", moments, rng, workers=processes)
+    assert kills == 3
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(bfloat16_instructions() is None, reason="this CPU cannot multiply bfloat16")
+@pytest.mark.parametrize("processes", [1, 2, 4])
+@pytest.mark.parametrize("agent", ["a2c", "ppo"])
+def test_three_kills_change_nothing_in_half_precision(
+    agent: str, processes: int, tmp_path: Path
+) -> None:
+    # With one value, I is imitated too, so that there is something to imitate from the start.
+    ppo = replace(PPO, values="one", imitation=1, imitation_samples=80)
+    learner = ppo if agent == "ppo" else A2CSettings(imitation=1, imitation_samples=80)
+    config = replace(
+        ATARI,
+        agent=agent,
+        learner=learner,
+        network="narrow",
+        precision="bfloat16",
+        shards=4,
+        steps=480,
+    )
+    train(config, tmp_path / "whole", workers=1)
+    assert load_run(tmp_path / "whole").curve["remembered"][-1] > 0
+    moments = ["while saving", "after a checkpoint", "while saving"]
+    rng = Random(f"{agent} {processes}")
     kills, _ = train_with_kills(config, tmp_path / "killed", moments, rng, workers=processes)
     assert kills == 3
     assert_same_run(tmp_path / "whole", tmp_path / "killed")

@@ -35,6 +35,18 @@ def fold_into(images: Tensor, block: int, out: Tensor) -> None:
     out.view(count, rows, columns, channels, block, block).copy_(pixels.permute(0, 2, 4, 1, 3, 5))
 
 
+def unfolded(folded: Tensor, block: int) -> Tensor:
+    """Of what `fold_into` wrote, the images (N, channels, height, width)."""
+    count, rows, columns, numbers = folded.shape
+    channels = numbers // block**2
+    if folded.dtype == torch.uint8 and block == WORD and folded.is_contiguous():
+        blocks = folded.numpy().view(np.int32).reshape(count, rows, columns, channels, block)
+        words = np.ascontiguousarray(blocks.transpose(0, 3, 1, 4, 2))
+        return torch.from_numpy(words.view(np.uint8)).view(count, channels, rows * block, -1)
+    pixels = folded.view(count, rows, columns, channels, block, block).permute(0, 3, 1, 4, 2, 5)
+    return pixels.reshape(count, channels, rows * block, columns * block)
+
+
 def folded_kernels(weight: Tensor, block: int) -> Tensor:
     """A view of kernels (out, k, k, channels) as (out, k/b, k/b, channels, b, b)."""
     out, size, _, channels = weight.shape

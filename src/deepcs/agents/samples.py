@@ -13,7 +13,7 @@ import torch
 from numpy.random import Generator, Philox
 from torch import Tensor
 
-from deepcs.agents.folding import fold_into, folded_shape
+from deepcs.agents.folding import fold_into, folded_shape, unfolded
 from deepcs.agents.layers import planes_first
 from deepcs.agents.networks import Observations
 
@@ -54,8 +54,8 @@ class SeenObservations:
         return taken.get(WHOLE, taken)
 
     def pack(self, sample: int) -> bytes:
-        """One sample's, compressed; images plane by plane, as planes are alike."""
-        parts = (planes_first(part[sample][None]) for part in self._parts.values())
+        """One sample's, compressed; images plane by plane and not folded, as planes are alike."""
+        parts = (self._images(part[sample][None]) for part in self._parts.values())
         content = b"".join(part.contiguous().cpu().numpy().tobytes() for part in parts)
         return zlib.compress(content, 1)
 
@@ -64,12 +64,20 @@ class SeenObservations:
         contents = [zlib.decompress(each) for each in packed]
         taken, start = {}, 0
         for name, part in self._parts.items():
-            like = planes_first(part[:1])
+            like = self._images(part[:1])
             size = like.numel() * like.element_size()
             rows = bytearray().join(each[start : start + size] for each in contents)
             values = torch.frombuffer(rows, dtype=like.dtype).view(-1, *like.shape[1:])
+            if self._block is not None:
+                blocks = part.new_empty(len(contents), *part.shape[1:])
+                fold_into(values, self._block, blocks)
+                values = planes_first(blocks)
             taken[name], start = values.to(part.device), start + size
         return taken.get(WHOLE, taken)
+
+    def _images(self, part: Tensor) -> Tensor:
+        """What is kept of some samples, planes first and not folded."""
+        return planes_first(part) if self._block is None else unfolded(part, self._block)
 
     def _room(self, part: Tensor) -> Tensor:
         shape = tuple(part.shape[1:])
