@@ -165,7 +165,8 @@ def test_a_failed_run_stops_no_other_and_all_states_are_told_while_another_proce
         study.popen.send_signal(signal.SIGINT)
         code, said, complaint = study.finish()
     assert code == 128 + signal.SIGINT
-    assert f"Stopped and saved. Go on with: deepcs study run {file} --out {out}" in said
+    again = f"Stopped and saved. Go on with: deepcs study run {file} --out {out} --at-once 1\n"
+    assert again in said
     assert "breaking-make-plain-paper-seed0 failed: RuntimeError: the world broke" in complaint
     assert len(study.saved(running.name)) == 1  # as it stopped
     assert study.saved("breaking-make-plain-paper-seed0") == [

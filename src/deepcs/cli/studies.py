@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -172,16 +173,23 @@ class Run:
             log = folder.path / "logs" / f"{name}.log"
             failed = f"{name} failed: {reason} (its log: {log})"
             print(f"deepcs: {printable(failed)}", file=sys.stderr)
-        out = "" if self.out is None else f" --out {self.out}"
         if signal is not None:
-            engine = "" if self.engine == "local" else f" --engine {self.engine}"
-            address = "" if self.address is None else f" --address {self.address}"
-            again = f"deepcs study run {self.study}{out}{engine}{address}"
-            print(f"Stopped and saved. Go on with: {again}")
+            print(f"Stopped and saved. Go on with: {self._command('run')}")
             sys.exit(128 + signal)
         if failures:
             sys.exit(1)
-        print(f"Done: {folder.path}. See what it shows: deepcs study report {self.study}{out}")
+        report = self._command("report", only=("out",))
+        print(f"Done: {folder.path}. See what it shows: {report}")
+
+    def _command(self, verb: str, only: Sequence[str] = ()) -> str:
+        """A command for this study, with all options that were given, or only these."""
+        words = ["deepcs", "study", verb, self.study]
+        for option in fields(self)[1:]:
+            value = getattr(self, option.name)
+            if value != option.default and (not only or option.name in only):
+                name = "--" + option.name.replace("_", "-")
+                words += [name] if value is True else [name, str(value)]
+        return shlex.join(words)
 
 
 @contextmanager
