@@ -56,18 +56,28 @@ class SharedNovelty:
             "deepcs.make_vec(..., frames=True)."
         )
 
-    def pay(self, seen: np.ndarray, own: np.ndarray, game: np.ndarray) -> Paid:
+    def pay(
+        self,
+        seen: np.ndarray,
+        own: np.ndarray,
+        game: np.ndarray,
+        began: np.ndarray | None = None,
+    ) -> Paid:
         """Count a step of each actor, and learn from it.
 
         seen: the cells, int64 (actors,), or frames, uint8 (actors, height, width). own: what each
-        actor's own curiosity pays. game: R.
+        actor's own curiosity pays. game: R. began: bool (actors,), whose step only began a game,
+        which is no visit and pays nothing; None: nobody's.
         """
-        if self.needed == "cell":
-            visited = Visited(seen[None], None)
-        else:
-            visited = Visited(np.zeros((1, self._actors), np.int64), seen[None])
-        across = run_alone(self._bonus_for(seen).pay(visited))[0]
-        paid = combine(self.novelty, own.astype(np.float64), across)
+        across, paid = np.zeros((2, self._actors))
+        some = began is not None and bool(began.any())
+        who = np.flatnonzero(~began) if began is not None and some else np.arange(self._actors)
+        if len(who):
+            cells = seen[who] if self.needed == "cell" else np.zeros(len(who), np.int64)
+            frames = None if self.needed == "cell" else seen[who][None]
+            visited = Visited(cells[None], frames, who if some else None)
+            across[who] = run_alone(self._bonus_for(seen).pay(visited))[0]
+            paid[who] = combine(self.novelty, own[who].astype(np.float64), across[who])
         return Paid(mix_rewards(game.astype(np.float64), paid, self.weight), paid, across)
 
     def _bonus_for(self, seen: np.ndarray) -> Any:
