@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import deepcs
@@ -15,6 +16,15 @@ from deepcs import CuriosityVectorWrapper, NoveltyVectorWrapper
 from deepcs.agents.shared_novelty import SharedNovelty
 
 KINDS = ("counts", "pseudo-counts", "rnd")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Generator[None, None, None]:
+    """As in a run; several wait for each other where cores are busy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 class Band(gymnasium.Env[Any, Any]):
