@@ -110,3 +110,8 @@ def test_a_restored_memory_goes_on_as_the_one_that_was_saved(
 def test_a_half_life_that_cannot_be_meant_is_refused(half_life: object) -> None:
     with pytest.raises(ValueError, match="give the steps, above 0"):
         Fading(half_life)  # type: ignore[arg-type]
+
+
+def test_who_asks_for_a_lifetime_that_fades_is_told_how_to_get_it() -> None:
+    with pytest.raises(ValueError, match=r"for visits that fade give 'never' and a half_life\.$"):
+        CellMemory(lifetime="fading")  # type: ignore[arg-type]
