@@ -28,12 +28,16 @@ from deepcs.runs.config import RunConfig
 GAMES = ("BABCCB", "B")
 LIFE_LOST = (0, 2)  # game and step
 SHADES = {"A": 0, "B": 200, "C": 0}
+CHOSEN = ("lifetime", "graded", "place", "half_life", "frames")
 
 # N: visits of all steps so far. By position B1 A1 B2 C1 C2 B3 B4; by pixels a is A and C.
 COUNTS = {
     "position": "1 1 1/2 1 1/2 1/3 1/4",
     "pixels": "1 1 1/2 1/2 1/3 1/3 1/4",
 }
+# Of one pixel with two shades, ρ is (c + 1/2)/(n + 1) for a shade seen c times in n steps, and
+# ρ' (c + 3/2)/(n + 2), so the pseudo-count is exactly c + 1/2; c is 0 0 1 1 2 2 3.
+PSEUDO_COUNTS = "2/3 2/3 2/5 2/5 2/7 2/7 2/9"
 # n: entries of this lifetime, with the start's; staying at C is none. A lifetime's start is not
 # paid: under `life` that is also the C after the lost life. Under `never` game 2 starts at an
 # entry of A, and its B is the fourth. Fading, half-life 1, age of the last visit: - 2 2 - . 3 2, by
@@ -103,11 +107,24 @@ def earned(place: Any, lifetime: Any, pay: str, across: Any, combine: Any) -> np
     numbers: dict[str, Any] = {"half_life": 1.0} if lifetime == "fading" else {}
     if place == "pixels":
         numbers |= {"width": 1, "height": 1, "levels": 2}
+    if across == "pseudo-counts":
+        numbers |= {"density_side": 1, "density_levels": 2}
     novelty = Novelty(place, lifetime, across, combine, **numbers)
     config = RunConfig("KeyHallway", novelty=novelty, graded=pay == "graded")
     config.check()
     chosen = config.actor_settings()
-    settings = {k: chosen[k] for k in ("lifetime", "graded", "place", "half_life") if k in chosen}
+    settings = {k: chosen[k] for k in CHOSEN if k in chosen}
+    infos = walked(**settings)
+    life = np.array([[info["intrinsic"]] for info in infos])
+    cells = np.array([[info["cell"]] for info in infos])
+    frames = np.array([[info["frame"]] for info in infos]) if "frames" in settings else None
+    shared = BatchNovelty(config.full_novelty, Batch(0, 1, range(1), 1, 0, (4, 4), {}))
+    paid, _ = run_alone(shared.pay(Visited(cells, frames), life))
+    return np.asarray(paid).ravel()
+
+
+def walked(**settings: Any) -> list[dict[str, Any]]:
+    """The infos of the seven steps."""
     env = CuriosityWrapper(
         Script(),
         locate=lambda env, seen, info: (ord(env.unwrapped.tile), 0),
@@ -118,11 +135,7 @@ def earned(place: Any, lifetime: Any, pay: str, across: Any, combine: Any) -> np
     for game in GAMES:
         env.reset()
         infos += [env.step(0)[4] for _ in game]
-    life = np.array([[info["intrinsic"]] for info in infos])
-    cells = np.array([[info["cell"]] for info in infos])
-    shared = BatchNovelty(config.full_novelty, Batch(0, 1, range(1), 1, 0, None, {}))
-    paid, _ = run_alone(shared.pay(Visited(cells, None), life))
-    return np.asarray(paid).ravel()
+    return infos
 
 
 @pytest.mark.parametrize(
@@ -145,3 +158,19 @@ def test_a_scripted_walk_earns_what_was_worked_out_by_hand(
 def test_every_place_lifetime_and_pay_is_in_the_table() -> None:
     every = itertools.product(("position", "pixels"), NEWS, ("first", "graded"))
     assert set(ALONE_AND_TIMES_COUNTS) == set(every)
+
+
+def test_pseudo_counts_of_one_pixel_pay_what_was_worked_out_by_hand() -> None:
+    counts, first_visits = roots(PSEUDO_COUNTS), roots("1 0 0 1 0 0 1")
+    walk = "position", "game", "first", "pseudo-counts"
+    assert earned(*walk, "across") == pytest.approx(counts)
+    assert earned(*walk, "product") == pytest.approx(roots("2/3 0 0 2/5 0 0 2/9"))
+    assert earned(*walk, "sum") == pytest.approx(first_visits + counts)
+
+
+def test_the_wrapper_fades_as_the_treatment_does_by_the_settings_that_the_docs_name() -> None:
+    chosen = RunConfig("KeyHallway", treatment="fading").actor_settings()
+    assert (chosen["lifetime"], chosen["half_life"]) == ("never", 100)
+    paid = [info["intrinsic"] for info in walked(lifetime="never", half_life=100)]
+    two, three = 1 - 2 ** (-2 / 100), 1 - 2 ** (-3 / 100)
+    assert paid == pytest.approx([1, two, two, 1, 0, three, two])

@@ -48,6 +48,14 @@ def test_time_passes_off_the_board_too() -> None:
     assert one.step(Position(0, 0)) == pytest.approx(1 - 2**-3)
 
 
+def test_a_tile_ages_while_the_player_stays_on_it() -> None:
+    one = corridor(100.0)
+    paid(one, [0] * 301)
+    assert one.plane[0, 0] == 32  # 255/2^3
+    off, back = one.step(Position(1, 0)), one.step(Position(0, 0))
+    assert (off, back) == pytest.approx((1, 1 - 2**-3.02))  # 0.877
+
+
 def test_the_plane_fades() -> None:
     one = corridor(1.0)
     paid(one, [0, 1, 2])
@@ -102,3 +110,8 @@ def test_a_restored_memory_goes_on_as_the_one_that_was_saved(
 def test_a_half_life_that_cannot_be_meant_is_refused(half_life: object) -> None:
     with pytest.raises(ValueError, match="give the steps, above 0"):
         Fading(half_life)  # type: ignore[arg-type]
+
+
+def test_who_asks_for_a_lifetime_that_fades_is_told_how_to_get_it() -> None:
+    with pytest.raises(ValueError, match=r"for visits that fade give 'never' and a half_life\.$"):
+        CellMemory(lifetime="fading")  # type: ignore[arg-type]

@@ -160,6 +160,15 @@ def test_a_cell_picture_larger_than_the_frame_is_refused() -> None:
         make_actor("KeyHallway", place=Pixels(11, 8, 8))
 
 
+@pytest.mark.parametrize("sides", [(43, 8), (8, 43), (43, 43)])
+def test_neither_side_of_a_cell_picture_may_be_larger_than_the_frames(
+    sides: tuple[int, int],
+) -> None:
+    with pytest.raises(ValueError, match="for frames of 42x42 pixels; give a smaller picture"):
+        CellFinder(Pixels(*sides), (42, 42))
+    assert CellFinder(Pixels(42, 42), (42, 42)).find(np.zeros((42, 42), np.uint8))
+
+
 def test_every_game_of_the_emulator_is_a_world_without_positions() -> None:
     game = atari_game("frostbite")
     assert game is not None

@@ -13,6 +13,7 @@ the order of actors does not matter.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -55,6 +56,14 @@ class Batch:
         whole = np.zeros((len(own), self.all_actors, *own.shape[2:]), own.dtype)
         whole[:, self.actors.start : self.actors.stop] = own
         return whole
+
+    def present(self, visited: Visited) -> Batch:
+        """Of those actors alone that made these steps: the others only began a game."""
+        if visited.actors is None:
+            return self
+        assert self.shards == 1
+        count = len(visited.actors)
+        return dataclasses.replace(self, actors=range(count), all_actors=count)
 
 
 class Bonus:

@@ -27,9 +27,10 @@ class Counts(Bonus):
         """cell -> visits"""
 
     def pay(self, visited: Visited) -> Generator[Any, Any, np.ndarray]:
-        cells = yield self.batch.all(visited.cells)
+        batch = self.batch.present(visited)
+        cells = yield batch.all(visited.cells)
         counts = self.counts
-        own = slice(self.batch.actors.start, self.batch.actors.stop)
+        own = slice(batch.actors.start, batch.actors.stop)
         numbers = np.zeros(visited.cells.shape)
         for t, row in enumerate(cells.tolist()):
             counts.update(row)

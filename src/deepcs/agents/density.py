@@ -78,7 +78,7 @@ class PseudoCounts(Bonus):
             shrink_frame(f, *self._size).ravel() for f in frames.reshape(-1, *frames.shape[2:])
         ]
         own = np.stack(small).reshape(*frames.shape[:2], -1)
-        everyone = yield self.batch.all(own)
+        everyone = yield self.batch.present(visited).all(own)
         worth = np.empty(frames.shape[:2])
         for t, pictures in enumerate(everyone):
             worth[t] = 1 / np.sqrt(1 + self.model.pseudo_counts(own[t]))

@@ -75,7 +75,7 @@ class RND(Bonus):
             each.data.copy_(drawn.data)
 
     def pay(self, visited: Visited) -> Generator[Any, Any, np.ndarray]:
-        frames, batch = visited.frames, self.batch
+        frames, batch = visited.frames, self.batch.present(visited)
         assert frames is not None
         steps, own = frames.shape[:2]
         flat = frames.reshape(-1, *frames.shape[2:])
@@ -90,20 +90,22 @@ class RND(Bonus):
             part = slice(start, start + chunk)
             with torch.no_grad():
                 errors[part] = squared(self._predictor(seen[part]), wanted[part]).cpu().numpy()
-            chosen = self._chosen(range(start // own, min(start + chunk, len(flat)) // own))
+            chosen = self._chosen(
+                range(start // own, min(start + chunk, len(flat)) // own), batch.all_actors
+            )
             mine = chosen[:, batch.actors.start : batch.actors.stop].ravel()
             which = start + torch.from_numpy(np.flatnonzero(mine)).to(self._device)
             self._learn(seen[which], wanted[which], max(1, int(chosen.sum())))
             self._step += 1
             yield from self._weights.step(self._step)
         everyone = yield batch.all(errors.reshape(steps, own))
-        return errors.reshape(steps, own) / self._deviation(everyone)
+        return errors.reshape(steps, own) / self._deviation(everyone, visited.actors)
 
-    def _chosen(self, steps: range) -> np.ndarray:
-        """Which samples of all actors train g: bool (steps, all actors)."""
+    def _chosen(self, steps: range, actors: int) -> np.ndarray:
+        """Which samples of all actors train g: bool (steps, actors)."""
         key = np.array([self.batch.seed, CHOICE_KEY], np.uint64)
         draws = Draws(Philox(key=key, counter=[0, self._step, 0, 0]))
-        return draws.random((len(steps), self.batch.all_actors)) < 1 / ONE_IN
+        return draws.random((len(steps), actors)) < 1 / ONE_IN
 
     def _learn(self, seen: Tensor, wanted: Tensor, total: int) -> None:
         """Write the gradient of this shard's part of the loss, a mean over `total` samples."""
@@ -122,19 +124,19 @@ class RND(Bonus):
         seen = (torch.from_numpy(frames).float() - shift) * scale
         return seen.clamp_(-CLIP, CLIP)[:, None].to(self._device)
 
-    def _deviation(self, everyone: np.ndarray) -> float:
-        """Of all returns so far, after those of the rollout, (T, all actors)."""
+    def _deviation(self, everyone: np.ndarray, actors: np.ndarray | None = None) -> float:
+        """Of all returns so far, after those of the rollout, (T, all actors, or these)."""
+        own = slice(None) if actors is None else actors
         for errors in everyone:
-            self._returns = self._gamma * self._returns + errors
-            sums = self._returns.sum(), np.square(self._returns).sum()
-            self._moments += (len(self._returns), *sums)
+            returns = self._returns[own] = self._gamma * self._returns[own] + errors
+            self._moments += (len(returns), returns.sum(), np.square(returns).sum())
         count, total, squares = self._moments
         return float(np.sqrt(max(squares / count - (total / count) ** 2, 1e-12)))
 
     def state(self) -> Arrays:
         return {
             "pixels": self._pixels,
-            "returns": self._returns,
+            "returns": self._returns.copy(),
             "moments": self._moments,
             "numbers": np.array([self._frames, self._step], np.int64),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,14 @@ class VecNovelty(VecEnvWrapper):
         return observations, paid.reward.astype(np.float32), ended, told
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that it has learned, by name, to be saved with your own checkpoints."""
+        """All that it has learned, by name, to be saved with your own checkpoints.
+
+        These are arrays, also for np.savez(file, **envs.state()); empty before the first step.
+        """
         return self._shared.state()
 
-    def load(self, state: dict[str, np.ndarray], frame: tuple[int, int] | None = None) -> None:
-        """Restore a saved state; `frame`: height and width of frames, where they are needed."""
-        self._shared.load(state, frame)
+    def load(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore a saved state, of the same kind of novelty with the same numbers; RND's also of
+        the same seed and as many actors. An empty one forgets all.
+        """
+        self._shared.load(state)

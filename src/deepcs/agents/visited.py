@@ -15,3 +15,5 @@ class Visited:
     """int64 (T, N): the number of the tile or cell that each step led to; 0: none that counts"""
     frames: np.ndarray | None
     """uint8 (T, N, height, width): what was seen there; None: no part needs it"""
+    actors: np.ndarray | None = None
+    """which of a single shard's actors these N are, int64; None: all, as in every training"""

@@ -40,7 +40,7 @@ class CellMemory(Lives):
     """
 
     def __init__(self, *, lifetime: Lifetime = "game", half_life: float | None = None) -> None:
-        """`half_life`: steps after which a visit counts half; None: visits do not fade."""
+        """`half_life`: steps after which an entry counts half; None: visits do not fade."""
         self.lifetime = check_lifetime(lifetime)
         self.fading = None if half_life is None else Fading(half_life)
         self.new_life()

@@ -1,4 +1,7 @@
-"""Visits that fade: the weight of each halves every `half_life` steps."""
+"""Visits that fade: the weight of each entry into a place halves every `half_life` steps.
+
+Staying is no entry: a place ages while the player is there.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from typing import Any, NamedTuple
 
 
 class Worth(NamedTuple):
-    """What entering a place pays, by how much of its earlier visits is left."""
+    """What entering a place pays, by how much of its earlier entries is left."""
 
     touch: float
-    """1 - 2^(-age/h), where age is the steps since the last visit; 1: never visited"""
+    """1 - 2^(-age/h), where age is the steps since it was last entered; 1: never entered"""
     graded: float
-    """1/√(1 + w), where w is the sum of 2^(-age/h) over all earlier visits"""
+    """1/√(1 + w), where w is the sum of 2^(-age/h) over all earlier entries"""
 
 
 NOTHING = Worth(0.0, 0.0)
@@ -31,7 +34,7 @@ def check_half_life(half_life: Any) -> float:
 
 
 class Fading:
-    """When each place was last visited, and what is left of all its visits.
+    """When each place was last entered, and what is left of all entries.
 
     With an infinite half-life, `touch` is 1 for the first touch and `graded` is 1/√n.
     """
@@ -41,21 +44,21 @@ class Fading:
         self.half_life = check_half_life(half_life)
         self.step = 0
         """the current step"""
-        self._visits: dict[Any, tuple[int, float]] = {}  # last visit's step, weight of all then
+        self._visits: dict[Any, tuple[int, float]] = {}  # last entry's step, weight of all then
 
     def clear(self) -> None:
-        """Forget every visit at once."""
+        """Forget every entry at once."""
         self._visits = {}
 
     def enter(self, place: Hashable) -> Worth:
-        """Visit a place; returns what that is worth."""
+        """Enter a place; returns what that is worth."""
         last, weight = self._visits.get(place, (None, 0.0))
         left = 0.0 if last is None else self._left(last)
         self._visits[place] = self.step, left * weight + 1
         return Worth(1 - left, 1 / math.sqrt(1 + left * weight))
 
     def shades(self) -> Iterator[tuple[Any, float]]:
-        """Every place, and what is left of its last visit."""
+        """Every place, and what is left of its last entry."""
         return ((place, self._left(last)) for place, (last, _) in self._visits.items())
 
     def _left(self, last: int) -> float:

@@ -100,7 +100,7 @@ class CuriosityGrid(Lives):
     ) -> None:
         """`tile`: raw units across, or (across, down). `y_up`: raw y grows upward on the screen.
 
-        `clamp`: move outside positions to the edge. `half_life`: steps after which a visit counts
+        `clamp`: move outside positions to the edge. `half_life`: steps after which an entry counts
         half; None: visits do not fade.
         """
         self.bounds = bounds
@@ -177,7 +177,7 @@ class CuriosityGrid(Lives):
         window: tuple[int, int] | None = None,
     ) -> np.ndarray:
         """The room's touched tiles as a picture: uint8 (height, width), 255 = touched; where visits
-        fade, darker the older a tile's last visit is.
+        fade, darker the longer ago a tile was last entered.
 
         Drawn in raw units, so that a partial last tile is narrow, then nearest neighbour; where
         there are more tiles than pixels, a pixel is lit if any tile in it was touched. Up in the

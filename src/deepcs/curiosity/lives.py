@@ -20,7 +20,8 @@ def check_lifetime(lifetime: str) -> Lifetime:
     for known in LIFETIMES:
         if lifetime == known:
             return known
-    raise ValueError(f"Got lifetime {lifetime!r}; choose one of {', '.join(LIFETIMES)}.")
+    hint = "; for visits that fade give 'never' and a half_life" if lifetime == "fading" else ""
+    raise ValueError(f"Got lifetime {lifetime!r}; choose one of {', '.join(LIFETIMES)}{hint}.")
 
 
 class Lives:

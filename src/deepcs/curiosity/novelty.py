@@ -41,7 +41,7 @@ class Novelty:
     combine: Combine | None = None
     """across (alone), or product or sum with what this lifetime pays; None: the treatment's"""
     half_life: float | None = None
-    """fading: steps of an actor after which a visit counts half; None: 100 (ours)"""
+    """fading: steps of an actor after which an entry counts half; None: 100 (ours)"""
     width: int | None = None
     """pixels: of the downscaled frame; None: chosen from random play, as in Go-Explore"""
     height: int | None = None

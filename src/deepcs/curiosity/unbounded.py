@@ -92,7 +92,7 @@ class UnboundedGrid(Lives):
         window: tuple[int, int] | None = None,
     ) -> np.ndarray:
         """Touched tiles around the player: uint8 (height, width), 255 = touched; where visits fade,
-        darker the older a tile's last visit is.
+        darker the longer ago a tile was last entered.
         """
         touched = np.zeros((VIEW, VIEW), np.uint8)
         if self.here is not None:

@@ -195,13 +195,12 @@ class CellFinder:
     """Which cell an actor is in; a learned code changes only where a game begins."""
 
     def __init__(self, place: Place, frame_shape: tuple[int, int]) -> None:
+        height, width = frame_shape
         if place == "pixels":
-            height, width = frame_shape
             place = Pixels(min(Pixels.width, width), min(Pixels.height, height))
-        if isinstance(place, Pixels) and (place.height, place.width) > frame_shape:
+        if isinstance(place, Pixels) and (place.height > height or place.width > width):
             raise ValueError(
-                f"Got {place} for frames of {frame_shape[1]}x{frame_shape[0]} pixels; give a "
-                "smaller picture."
+                f"Got {place} for frames of {width}x{height} pixels; give a smaller picture."
             )
         if not callable(place) and not isinstance(place, Hashed):
             raise ValueError(

@@ -101,8 +101,9 @@ class CuriosityWrapper(
         shape: its size in a Dict. layout: of an image, `HWC`, `CHW` or `HW` (None: recognised).
         place: `position`; `pixels` or deepcs.Pixels(width, height, levels), for any image: frames
         that are equal when shrunk are one cell; or a function of the grey frame that returns
-        the cell's key. half_life: steps after which a visit counts half (None:
-        visits do not fade). frames: put the grey frame into the info, as `frame`.
+        the cell's key. half_life: steps after which an entry counts half (None: always whole);
+        treatment `fading` is 100 and lifetime `never`. frames: put the grey frame into the info, as
+        `frame`.
         """
         gymnasium.utils.RecordConstructorArgs.__init__(
             self,
