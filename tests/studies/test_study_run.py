@@ -97,7 +97,7 @@ def test_a_killed_study_leaves_nothing_running_and_goes_on_from_its_checkpoints(
 
 
 BREAKING = """
-import pathlib, own_envs
+import pathlib, time, own_envs
 
 class Breaking(own_envs.Freezable):
     def step(self, action):
@@ -107,6 +107,14 @@ class Breaking(own_envs.Freezable):
 
 def make():
     return Breaking()
+
+class Slow(own_envs.Freezable):
+    def step(self, action):
+        time.sleep(0.02)
+        return super().step(action)
+
+def slow():
+    return Slow()
 """
 FOUR_STATES = """
 [[experiments]]
@@ -124,11 +132,27 @@ steps = 1000
 
 [[experiments]]
 worlds = ["KeyHallway"]
-treatments = ["deepcs", "no-grid"]
+treatments = ["deepcs"]
 seeds = 1
 steps = "100M"
 settings = { log_every = 1000 }
+
+[[experiments]]
+worlds = ["breaking:slow"]
+treatments = ["plain"]
+seeds = 1
+steps = 900
+settings = { log_every = 100 }
+
+[[experiments]]
+worlds = ["KeyHallway"]
+treatments = ["no-grid"]
+seeds = 1
+steps = 500
 """
+
+
+RUNNING = ["KeyHallway-deepcs", "breaking-slow-plain"]
 
 
 @pytest.fixture
@@ -144,9 +168,10 @@ def test_a_failed_run_stops_no_other_and_all_states_are_told_while_another_proce
     tmp_path: Path, breaking: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = write_study(tmp_path, FOUR_STATES), tmp_path / "out"
-    with StudyProcess(file, out, "--at-once", "1") as study:
-        running = out / "runs" / "KeyHallway-deepcs-paper-seed0"
-        study.wait_until(lambda: last_row(running).step > 0)
+    # The longest first: one core has the run of 100M steps, the other one all others in turn.
+    with StudyProcess(file, out, "--at-once", "2") as study:
+        running = [out / "runs" / f"{name}-paper-seed0" for name in RUNNING]
+        study.wait_until(lambda: all(last_row(run).step > 0 for run in running))
         Status(str(file), out).run()
         status = capsys.readouterr().out
         states = {line.split()[0]: line.split()[1] for line in status.splitlines() if " / " in line}
@@ -154,10 +179,11 @@ def test_a_failed_run_stops_no_other_and_all_states_are_told_while_another_proce
             "breaking-make-plain-paper-seed0": "failed",
             "KeyHallway-plain-paper-seed0": "done",
             "KeyHallway-deepcs-paper-seed0": "running",
+            "breaking-slow-plain-paper-seed0": "running",
             "KeyHallway-no-grid-paper-seed0": "waiting",
         }
         assert "failed: RuntimeError: the world broke" in status
-        assert "1 of 4 runs done · 1 running · 1 waiting · 1 failed" in status
+        assert "1 of 5 runs done · 2 running · 1 waiting · 1 failed" in status
 
         with pytest.raises(StudyError, match=r"Another process is running the study in .*; wait"):
             run_study(file, out)
@@ -165,10 +191,10 @@ def test_a_failed_run_stops_no_other_and_all_states_are_told_while_another_proce
         study.popen.send_signal(signal.SIGINT)
         code, said, complaint = study.finish()
     assert code == 128 + signal.SIGINT
-    again = f"Stopped and saved. Go on with: deepcs study run {file} --out {out} --at-once 1\n"
+    again = f"Stopped and saved. Go on with: deepcs study run {file} --out {out} --at-once 2\n"
     assert again in said
     assert "breaking-make-plain-paper-seed0 failed: RuntimeError: the world broke" in complaint
-    assert len(study.saved(running.name)) == 1  # as it stopped
+    assert [len(study.saved(run.name)) for run in running] == [1, 1]  # as they stopped
     assert study.saved("breaking-make-plain-paper-seed0") == [
         400,
         800,
