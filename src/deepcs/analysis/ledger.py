@@ -248,9 +248,9 @@ def ledger_table(results: Results, *, whole: bool = False) -> Iterator[Table]:
         "runs and, in brackets, the interval that holds the true median; its coverage depends on "
         "n alone: 75 % for three runs, 94 % for five, 95 % or more from six on. effect: "
         "probability that a run of ours is higher than one of theirs, ties half. p, Holm: rank "
-        f"tests, exact up to {MOST_EXACT} runs, corrected over the claims of one number and "
-        "learner that have runs enough to reach 0.05. least p: what so many runs allow at best, "
-        "corrected.\n"
+        f"tests, exact up to {MOST_EXACT} runs of both sides, corrected over the claims of one "
+        "number and learner that have runs enough to reach 0.05. least p: what so many runs allow "
+        "at best, corrected.\n"
         f"Verdicts by the rule in docs/claims.md. {tests} tests were made; were none of the "
         f"claims true, about {tests * ALPHA:.1f} would still have p < 0.05 before the correction."
     )

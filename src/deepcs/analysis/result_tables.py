@@ -69,10 +69,10 @@ def differences_table(results: Results) -> Iterator[Table]:
         "Two-tailed Mann–Whitney U tests of score and intrinsic reward at the end: DeepCS against "
         "each control of the same learner and budget, and the variants of a sweep against its "
         f"first. p is exact, by counting all ways to divide the runs, for up to {MOST_EXACT} runs; "
-        "for more it is the normal approximation. effect: probability that a run of the group is "
-        "higher than one of the other, ties half. p, Holm: after Holm's correction over a world's "
-        "tests of one learner and budget; a sweep is a family of its own. smallest p: what so many "
-        "runs allow at best."
+        "for more it is the normal approximation, but never below the smallest p. effect: "
+        "probability that a run of the group is higher than one of the other, ties half. p, Holm: "
+        "after Holm's correction over a world's tests of one learner and budget; a sweep is a "
+        "family of its own. smallest p: what so many runs allow at best."
     )
     if rows:
         yield Table("differences", "Differences at the end", columns, rows, note)
