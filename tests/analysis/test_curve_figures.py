@@ -128,6 +128,26 @@ def test_too_few_runs_for_any_bar_are_named_as_such(tmp_path: Path) -> None:
     assert not any(collection.get_paths() for collection in bars.collections)
 
 
+def test_of_single_runs_nothing_is_said_or_drawn_but_their_lines(tmp_path: Path) -> None:
+    both = experiment("KeyHallway", ["deepcs"], 1, "agents = ['a2c', 'acktr']")
+    (drawing,) = curve_figures(results_of(tmp_path, both).of("KeyHallway"))
+    assert "Each line is one run." in drawing.caption
+    assert "too few runs" in drawing.caption
+    beneath = drawing.figure.get_supxlabel()
+    for word in ("edian", "uartile", "dotted", "Dotted", "Bars", "Mann"):
+        assert word not in drawing.caption + beneath
+    score = drawing.figure.axes[0]
+    assert not [each for each in score.collections if isinstance(each, PolyCollection)]
+    assert ":" not in {line.get_linestyle() for line in score.lines}
+
+
+def test_where_some_groups_have_one_run_it_is_said(tmp_path: Path) -> None:
+    single = experiment("Seaquest", ["plain"], 1)
+    results = results_of(tmp_path, experiment("Seaquest", ["deepcs"], 5), single)
+    (drawing,) = curve_figures(results.of("Seaquest"))
+    assert "minima and maxima; where n = 1, a line is that run." in drawing.caption
+
+
 def test_spans_join_neighbouring_points() -> None:
     grid = np.array([10, 20, 30, 40])
     assert spans(np.array([True, True, False, True]), grid) == [(0, 20), (30, 10)]
