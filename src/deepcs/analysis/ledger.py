@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from deepcs.analysis.claims import CLAIMS, PAPER_STEPS, Claim, Measure
+from deepcs.analysis.comparable import comparable, same_units
 from deepcs.analysis.groups import Group, Results, RunResult
 from deepcs.analysis.intervals import Interval, median_interval
 from deepcs.analysis.rank_tests import MOST_EXACT, rank_test, smallest_p
@@ -27,12 +28,6 @@ ALPHA = 0.05
 ENOUGH = 10  # runs a side, without which "no difference" says nothing
 ALIKE = (0.3, 0.7)  # effects that are no difference to speak of; 0.5 is none at all
 NOTHING = 10.0  # points a game below which a treatment earns nothing: a key in ten games
-ROUNDED = 0.01  # share of the steps by which learners' whole updates may differ
-SAME = (
-    *("protocol", "actors", "weight", "tile", "grid", "compass", "graded", "max_frames"),
-    "network",
-)
-"""settings that groups must share to be compared; the others change no more than rounding"""
 
 Verdict = Literal["seen", "not seen", "opposite", "too early to say"]
 SEEN: Verdict = "seen"
@@ -84,19 +79,17 @@ def _pairs(claim: Claim, results: Results) -> list[tuple[Group | None, Group | N
         for theirs in rivals if claim.theirs else [None]:
             key = ours.config.agent, (theirs or ours).config.agent
             fits = key[0] == key[1] if claim.agents is None else key == claim.agents
-            if not fits or (theirs is not None and not _comparable(ours, theirs)):
+            if not fits or (theirs is not None and not _testable(claim, ours, theirs)):
                 continue
             if key not in best or _weight(ours, theirs) > _weight(*best[key]):
                 best[key] = ours, theirs
     return [*best.values()] or [(None, None)]
 
 
-def _comparable(ours: Group, theirs: Group) -> bool:
-    """Whether two groups differ in no relevant setting but treatment and learner."""
-    one, other = ours.config, theirs.config
-    same = all(getattr(one, name) == getattr(other, name) for name in SAME)
-    near = abs(one.steps - other.steps) <= ROUNDED * one.steps
-    return same and near and (one.agent != other.agent or one.learner == other.learner)
+def _testable(claim: Claim, ours: Group, theirs: Group) -> bool:
+    """Whether these groups can bear on the claim."""
+    alike = claim.measure != "intrinsic" or same_units(ours, theirs)
+    return alike and comparable(ours, theirs)
 
 
 def _weight(ours: Group, theirs: Group | None) -> tuple[int, int]:
