@@ -17,7 +17,7 @@ from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results
 from deepcs.analysis.significance_bars import spans
 from deepcs.analysis.statistics import holm
-from deepcs.analysis.style import look, save_figure
+from deepcs.analysis.style import look, save_figure, spaced
 from deepcs.analysis.sweep_figures import sweep_figures
 from deepcs.runs.config import RunConfig
 
@@ -290,6 +290,19 @@ def test_a_treatment_or_an_agent_that_is_not_known_has_a_look_of_its_own() -> No
     assert look("novelty-search", "a2c").label == "Novelty search"
     assert look("deepcs", "my_module:MyAgent").label == "DeepCS, MyAgent"
     assert look("deepcs", "ppo").label == "DeepCS, PPO"
+
+
+@pytest.mark.parametrize(
+    ("world", "name"),
+    [
+        ("WizardOfWor", "Wizard of Wor"),
+        ("my_module:cart_pole", "Cart Pole"),
+        ("gymnasium_worlds:multi_room", "Multi Room"),
+        ("my_module:MyMaze", "MyMaze"),
+    ],
+)
+def test_worlds_are_named_in_words(world: str, name: str) -> None:
+    assert spaced(world) == name
 
 
 def test_a_treatment_has_one_colour_in_all_figures(tmp_path: Path) -> None:
