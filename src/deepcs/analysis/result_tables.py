@@ -13,7 +13,7 @@ from deepcs.analysis.paper_figures import POSITIONS
 from deepcs.analysis.paper_table import other_bytes
 from deepcs.analysis.published import published
 from deepcs.analysis.rank_tests import MOST_EXACT
-from deepcs.analysis.scores import FINAL_WINDOW, human_normalised
+from deepcs.analysis.scores import FINAL_WINDOW, human_normalised, possible_scores
 from deepcs.analysis.statistics import compare, holm, interquartile_mean
 from deepcs.analysis.style import short, spaced
 from deepcs.analysis.tables import (
@@ -45,8 +45,9 @@ def scores_table(results: Results) -> Table:
         "only finished runs count. Its interval holds the median that the runs were drawn from as "
         "often as the next column says, whatever their distribution: three runs allow 75 %, five "
         "94 %, six or more 95 %. IQM: interquartile mean, with Student's interval, which leans on "
-        "the runs being about normal; none where the runs kept are all equal. human: the median "
-        "where random play is 0 % and a human 100 %."
+        "the runs being about normal; none where the runs kept are all equal, and cut off where "
+        "no score can be: below 0 and above 1 in mazes, below 0 in games of the paper that take no "
+        "points away. human: the median where random play is 0 % and a human 100 %."
     )
     note += f"\n{other_bytes(results.worlds)}"
     rows = [_scores(group) for group in groups]
@@ -125,7 +126,9 @@ def _scores(group: Group) -> list[Cell]:
     if published(group.world) is not None:
         human = float(human_normalised(np.array(median), group.world))
     around = (typical.low, typical.high), typical.level
-    mean = float(interquartile_mean(scores)), None if middle is None else (middle.low, middle.high)
+    least_of_all, most_of_all = possible_scores(group.world)
+    within = middle and (max(middle.low, least_of_all), min(middle.high, most_of_all))
+    mean = float(interquartile_mean(scores)), within
     return [*first, group.config.steps, median, *around, (low, high), (least, most), *mean, human]
 
 
