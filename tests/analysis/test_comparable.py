@@ -78,6 +78,11 @@ def test_groups_of_other_settings_are_not_compared(tmp_path: Path, setting: str)
     assert claim.theirs is None
 
 
+def test_a_grid_that_needs_the_joint_network_makes_no_other_setting() -> None:
+    assert comparable(group("deepcs", network="joint"), group("plain", network="fast"))
+    assert not comparable(group("deepcs", network="narrow"), group("plain", network="fast"))
+
+
 def test_intrinsic_rewards_are_tested_where_they_have_the_same_units(tmp_path: Path) -> None:
     treatments = ["deepcs", "plain", "no-grid", "no-intrinsic", "never-reset", "life-reset", "rnd"]
     results = results_of(tmp_path, experiment(MONTEZUMA, treatments, 3))

@@ -16,11 +16,9 @@ from deepcs.curiosity.novelty import Novelty
 from deepcs.runs.config import RunConfig
 
 ROUNDED = 0.01  # share of the steps by which learners' whole updates may differ
-SAME = (
-    *("protocol", "actors", "weight", "tile", "grid", "compass", "graded", "max_frames"),
-    "network",
-)
-"""settings that groups must share to be compared; the others change no more than rounding"""
+SAME = ("protocol", "actors", "weight", "tile", "grid", "compass", "graded", "max_frames")
+"""settings that groups must share to be compared, beside the network; the others change no more
+than rounding"""
 UNITS = {
     "position": "tiles",
     "pixels": "cells of the small picture",
@@ -42,8 +40,14 @@ def comparable(ours: Group, theirs: Group) -> bool:
     """Whether two groups differ in no relevant setting but treatment and learner."""
     one, other = ours.config, theirs.config
     same = all(getattr(one, name) == getattr(other, name) for name in SAME)
+    same = same and _network(one) == _network(other)
     near = abs(one.steps - other.steps) <= ROUNDED * one.steps
     return same and near and (one.agent != other.agent or one.learner == other.learner)
+
+
+def _network(config: RunConfig) -> str:
+    """The network, where joint is fast: a grid beside other arrays needs it, as auto knows."""
+    return "fast" if config.network == "joint" else config.network
 
 
 def same_units(ours: Group, theirs: Group) -> bool:

@@ -19,7 +19,7 @@ from deepcs.analysis.intervals import Interval, median_interval
 from deepcs.analysis.rank_tests import MOST_EXACT, rank_test, smallest_p
 from deepcs.analysis.room_figures import WAYS
 from deepcs.analysis.scores import final_score
-from deepcs.analysis.statistics import holm
+from deepcs.analysis.statistics import holm_where_possible
 from deepcs.analysis.style import agent_name, short
 from deepcs.analysis.tables import Cell, Column, Table, number_text, probability_text, words
 from deepcs.runs.milestones import EXIT
@@ -136,18 +136,14 @@ def _corrected(entries: Sequence[Entry]) -> Iterator[Entry]:
 
     Tests of so few runs that they can never be found count for nothing in it (Tarone 1990).
     """
-    families: dict[tuple[str, str], list[Entry]] = {}
-    for entry in entries:
-        families.setdefault((entry.claim.question, _learner(entry)), []).append(entry)
-    for entry in entries:
-        if np.isnan(entry.p):
-            yield entry
-            continue
-        family = families[entry.claim.question, _learner(entry)]
-        rest = [other for other in family if other is not entry and _can_be_found(other)]
-        corrected = holm(np.array([entry.p, *(other.p for other in rest)]))[0]
-        least = holm(np.array([_least(entry), *map(_least, rest)]))[0]
-        yield dataclasses.replace(entry, corrected=float(corrected), least=float(least))
+    questions = [(entry.claim.question, _learner(entry)) for entry in entries]
+    p, least = np.array([entry.p for entry in entries]), np.array([*map(_least, entries)])
+    for entry, question in zip(entries, questions, strict=True):
+        family = np.array([each == question for each in questions])
+        mine = np.array([each is entry for each in entries])[family]
+        found = (holm_where_possible(each[family], least[family], ALPHA) for each in (p, least))
+        corrected, lowest = (float(each[mine][0]) for each in found)
+        yield dataclasses.replace(entry, corrected=corrected, least=lowest)
 
 
 def _least(entry: Entry) -> float:
@@ -155,10 +151,6 @@ def _least(entry: Entry) -> float:
     if np.isnan(entry.p):
         return float("nan")
     return smallest_p(len(entry.x), len(entry.y))
-
-
-def _can_be_found(entry: Entry) -> bool:
-    return _least(entry) < ALPHA
 
 
 def _judged(entry: Entry) -> Entry:

@@ -51,7 +51,8 @@ def _whole_places(ranks: np.ndarray) -> np.ndarray:
     """Ranks, whose ties are halves, as whole numbers from 0 that are as small as can be."""
     doubled = np.rint(2 * ranks).astype(np.int64)
     doubled -= doubled.min()
-    return doubled // max(1, int(np.gcd.reduce(doubled)))
+    whole: np.ndarray = doubled // max(1, int(np.gcd.reduce(doubled)))
+    return whole
 
 
 @lru_cache(maxsize=128)

@@ -126,8 +126,8 @@ def _scores(group: Group) -> list[Cell]:
     if published(group.world) is not None:
         human = float(human_normalised(np.array(median), group.world))
     around = (typical.low, typical.high), typical.level
-    least_of_all, most_of_all = possible_scores(group.world)
-    within = middle and (max(middle.low, least_of_all), min(middle.high, most_of_all))
+    lowest, highest = possible_scores(group.world)
+    within = None if middle is None else (max(middle.low, lowest), min(middle.high, highest))
     mean = float(interquartile_mean(scores)), within
     return [*first, group.config.steps, median, *around, (low, high), (least, most), *mean, human]
 
