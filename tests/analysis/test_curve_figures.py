@@ -17,7 +17,7 @@ from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results
 from deepcs.analysis.significance_bars import spans
 from deepcs.analysis.statistics import holm
-from deepcs.analysis.style import look, save_figure
+from deepcs.analysis.style import look, save_figure, spaced
 from deepcs.analysis.sweep_figures import sweep_figures
 from deepcs.runs.config import RunConfig
 
@@ -126,6 +126,26 @@ def test_too_few_runs_for_any_bar_are_named_as_such(tmp_path: Path) -> None:
     bars = drawing.figure.axes[2]
     assert [text.get_text() for text in bars.texts] == ["too few runs for p < 0.05"]
     assert not any(collection.get_paths() for collection in bars.collections)
+
+
+def test_of_single_runs_nothing_is_said_or_drawn_but_their_lines(tmp_path: Path) -> None:
+    both = experiment("KeyHallway", ["deepcs"], 1, "agents = ['a2c', 'acktr']")
+    (drawing,) = curve_figures(results_of(tmp_path, both).of("KeyHallway"))
+    assert "Each line is one run." in drawing.caption
+    assert "too few runs" in drawing.caption
+    beneath = drawing.figure.get_supxlabel()
+    for word in ("edian", "uartile", "dotted", "Dotted", "Bars", "Mann"):
+        assert word not in drawing.caption + beneath
+    score = drawing.figure.axes[0]
+    assert not [each for each in score.collections if isinstance(each, PolyCollection)]
+    assert ":" not in {line.get_linestyle() for line in score.lines}
+
+
+def test_where_some_groups_have_one_run_it_is_said(tmp_path: Path) -> None:
+    single = experiment("Seaquest", ["plain"], 1)
+    results = results_of(tmp_path, experiment("Seaquest", ["deepcs"], 5), single)
+    (drawing,) = curve_figures(results.of("Seaquest"))
+    assert "minima and maxima; where n = 1, a line is that run." in drawing.caption
 
 
 def test_spans_join_neighbouring_points() -> None:
@@ -270,6 +290,19 @@ def test_a_treatment_or_an_agent_that_is_not_known_has_a_look_of_its_own() -> No
     assert look("novelty-search", "a2c").label == "Novelty search"
     assert look("deepcs", "my_module:MyAgent").label == "DeepCS, MyAgent"
     assert look("deepcs", "ppo").label == "DeepCS, PPO"
+
+
+@pytest.mark.parametrize(
+    ("world", "name"),
+    [
+        ("WizardOfWor", "Wizard of Wor"),
+        ("my_module:cart_pole", "Cart Pole"),
+        ("gymnasium_worlds:multi_room", "Multi Room"),
+        ("my_module:MyMaze", "MyMaze"),
+    ],
+)
+def test_worlds_are_named_in_words(world: str, name: str) -> None:
+    assert spaced(world) == name
 
 
 def test_a_treatment_has_one_colour_in_all_figures(tmp_path: Path) -> None:

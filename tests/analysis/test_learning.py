@@ -14,6 +14,7 @@ from deepcs.analysis.learning import (
     first_steps,
     learning_figure,
     learning_table,
+    run_names,
     stretches,
     tuning_table,
     varied_settings,
@@ -98,3 +99,18 @@ def test_evaluations_have_a_row_a_checkpoint_in_order_of_steps(run: Path) -> Non
         ["200", "1", "0 %", "0 %", "0", "0", "0", "0", "0", "0", "10", "100"],
         ["1,000", "3", "67 %", "33 %", "167", "0", "50", "100", "250", "400", "20", "200"],
     ]
+
+
+def test_runs_are_named_in_words_without_what_all_of_them_share(run: Path) -> None:
+    names = "montezuma-tuned-seed0", "montezuma-tuned-seed12", "montezuma-rate-value"
+    paths = [Path("logs") / name for name in names]
+    assert run_names(paths) == ["tuned, seed 0", "tuned, seed 12", "rate value"]
+    assert run_names([Path("montezuma"), Path("montezuma-wide")]) == ["montezuma", "montezuma wide"]
+    (label,) = (text.get_text() for text in learning_figure([run]).figure.legends[0].get_texts())
+    assert label == "mine"
+
+
+def test_the_figure_itself_says_what_it_shows(run: Path) -> None:
+    told = learning_figure([run]).figure.get_supxlabel()
+    assert "one run" in told
+    assert "last 100,000 steps" in told

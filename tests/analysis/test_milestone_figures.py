@@ -10,7 +10,7 @@ import pytest
 from generated import ROWS, write_run
 
 from deepcs.analysis.groups import Group, read_result
-from deepcs.analysis.milestone_figures import milestone_figures, reached
+from deepcs.analysis.milestone_figures import lifted, milestone_figures, reached
 from deepcs.runs.config import RunConfig
 from deepcs.runs.logs import GAMES_COLUMNS
 
@@ -50,3 +50,39 @@ def test_the_figure_shows_what_was_reached_and_names_what_was_not(tmp_path: Path
     assert drawing.data[0].rows[0][1:5] == ["first key", 2, 1, 400]
     assert "Never reached by any run: first exit of room 1" in drawing.caption
     assert [axes.get_title("left") for axes in drawing.figure.axes] == ["first key"]
+
+
+def test_only_lines_that_lie_on_each_other_are_lifted() -> None:
+    last = 100
+    early, again = reached([10, 20], [100] * 2), reached([10, 21], [100] * 2)
+    late, last_of_all = reached([60, 97], [100] * 2), reached([97, None], [100] * 2)
+    assert lifted([early, late], last) == [0, 0]
+    assert lifted([early, again, early], last) == [0, 1, 2]
+    # 0 is where every line begins: it hides nothing there.
+    assert lifted([late, last_of_all], last) == [0, 0]
+
+
+def test_each_line_bears_the_marks_of_its_legend_and_a_lifted_one_is_named(
+    tmp_path: Path,
+) -> None:
+    config = RunConfig("MontezumaRevenge", steps=1000, shards=1, device="cpu").resolved()
+    groups = []
+    for treatment in ("deepcs", "plain"):
+        path = tmp_path / treatment
+        mine = dataclasses.replace(config, treatment=treatment)
+        write_run(path, mine, [0.0] * ROWS)
+        games = [",".join(GAMES_COLUMNS), "400,0,100.0,5.0,6,99,1"]
+        (path / "games.csv").write_text("\n".join(games) + "\n")
+        result = read_result(path, mine)
+        assert result is not None
+        groups.append(Group(mine, "", 1, (result,)))
+    (drawing,) = milestone_figures(groups)
+    (axes,) = drawing.figure.axes
+    marks = [line for line in axes.lines if line.get_marker() in "os"]
+    assert [(line.get_marker(), line.get_color()) for line in marks] == [
+        (group.look.marker, group.look.colour) for group in groups
+    ]
+    first, second = (np.asarray(line.get_xdata()) for line in marks)
+    assert not set(first) & set(second)
+    assert "first key: A2C is lifted" in drawing.figure.get_supxlabel()
+    assert "DeepCS is lifted" not in drawing.caption

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcs.analysis.scores import final_score, human_normalised, reached
+from deepcs.analysis.scores import final_score, human_normalised, possible_scores, reached
 
 NAN = float("nan")
 
@@ -73,3 +75,17 @@ def test_the_human_scale_keeps_the_order_of_scores(scores: list[float]) -> None:
 def test_the_human_scale_of_a_game_without_a_published_human_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^Got game 'KeyHallway', of which no human score"):
         human_normalised(np.zeros(1), "KeyHallway")
+
+
+@pytest.mark.parametrize(
+    ("world", "limits"),
+    [
+        ("KeyHallway", (0, 1)),
+        ("Freeway", (0, math.inf)),
+        ("Pitfall", (-math.inf, math.inf)),
+        ("Frostbite", (-math.inf, math.inf)),
+        ("my_module:my_world", (-math.inf, math.inf)),
+    ],
+)
+def test_scores_have_limits_where_they_are_known(world: str, limits: tuple[float, float]) -> None:
+    assert possible_scores(world) == limits

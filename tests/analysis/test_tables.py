@@ -134,6 +134,22 @@ def test_scores_are_medians_quartiles_and_tests_of_the_finished_runs(tmp_path: P
     assert (row["U"], row["effect"]) == (test.statistic, pytest.approx(test.statistic / 20))
 
 
+@pytest.mark.parametrize(
+    ("world", "limits"),
+    [("KeyHallway", (0, 1)), ("Freeway", (0, None)), ("Pitfall", (None, None))],
+)
+def test_no_interval_reaches_where_no_score_can_be(
+    tmp_path: Path, world: str, limits: tuple[float | None, float | None]
+) -> None:
+    def scores(config: RunConfig) -> list[float]:
+        return [float(config.seed > 1)] * ROWS  # two of 0 and two of 1: an interval far around
+
+    results = results_of(tmp_path, experiment(world, ["deepcs"], 4), scores=scores)
+    (row,) = cells(scores_table(results))
+    for end, limit, beyond in zip(row["IQM 95 %"], limits, (-1, 1), strict=True):  # type: ignore[call-overload]
+        assert end == limit if limit is not None else beyond * (end - 0.5) > 0.5
+
+
 def test_table_1_has_ours_beside_the_published_with_budget_and_n(tmp_path: Path) -> None:
     study = make_study(tmp_path, PAIR, missing=["Freeway-deepcs-paper-seed0"])
     (table,) = published_table(collect(study, tmp_path))

@@ -3,6 +3,7 @@ difference is significant."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from deepcs.agents.table import PAPERS_AGENT
+from deepcs.analysis.comparable import recorded_words, same_units
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, common_steps, named
 from deepcs.analysis.legibility import bend_axis, explain, hidden_words
@@ -28,10 +30,17 @@ from deepcs.analysis.reference_lines import (
     label_above,
     paper_references,
     paper_words,
+    write_above,
 )
 from deepcs.analysis.scores import FIRST_ROOM as FIRST_ROOM_POINTS
 from deepcs.analysis.scores import reached
-from deepcs.analysis.significance_bars import BARS, READING_BARS, draw_bars
+from deepcs.analysis.significance_bars import (
+    BARS,
+    READING_BARS,
+    TOO_FEW,
+    can_differ,
+    draw_bars,
+)
 from deepcs.analysis.statistics import Bands, Comparison, bands, compare
 from deepcs.analysis.style import (
     Look,
@@ -47,9 +56,8 @@ from deepcs.analysis.style import (
 from deepcs.analysis.tables import Cell, Column, Table, probability_text, words
 
 MARKS, MARK = 7, 4.5  # along a line, and their size in points
+LINE = 140  # letters of what stands beneath a figure
 MEASURES = {"score": "Game score", "intrinsic": "Intrinsic reward"}
-LINES = "Lines are medians over runs, shaded areas quartiles, dotted lines minima and maxima."
-READING = "Line: median over runs. Area: quartiles. Dotted: lowest and highest run."
 Pair = tuple[Group, Group | None]
 """ours, and what it is compared with, if anything"""
 
@@ -159,7 +167,8 @@ def draw_curves(
     compared = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
     steps = common_steps(groups)
     bar_height = 0.24 * len(compared)
-    figure = new_figure(3.35 + bar_height + 0.18 * (len(groups) > 4))
+    units = recorded_words(groups)
+    figure = new_figure(3.35 + bar_height + 0.18 * (len(groups) > 4) + 0.3 * bool(units))
     legend_above(figure, [handle(group) for group in groups], spaced(groups[0].world))
     panels = figure.subplots(
         *(1 + bool(compared), 2),
@@ -170,6 +179,7 @@ def draw_curves(
     curves: list[list[Cell]] = []
     tests: list[list[Cell]] = []
     notes: list[str] = []
+    possible = False  # whether a bar could be drawn at all
     for panel, (measure, heading) in enumerate(MEASURES.items()):
         above = panels[0][panel]
         above.set_title(heading)
@@ -189,28 +199,60 @@ def draw_curves(
         notes += [f"{heading}: {'; '.join(told)}."] if told else []
         if measure == "score":
             label_above(above, draw_lines(above, paper_references(groups)))
-        comparisons = [compare(values[ours], values[theirs]) for ours, theirs in compared]
+        elif units:
+            notes.append(f"{heading} is {units}.")
+            other = any(not same_units(groups[0], group) for group in groups)
+            write_above(above, "units differ" if other else "")
+        comparisons = [
+            compare(values[ours], values[theirs])
+            if measure == "score" or same_units(ours, theirs)
+            else None
+            for ours, theirs in compared
+        ]
+        possible |= any(can_differ(test) for test in comparisons if test is not None)
         if compared:
             draw_bars(panels[1][panel], steps, compared, comparisons, labelled=panel == 0)
         for (ours, theirs), test in zip(compared, comparisons, strict=True):
-            tests += _test_rows(heading, ours, theirs, steps, test)
+            tests += [] if test is None else _test_rows(heading, ours, theirs, steps, test)
         panels[-1][panel].set_xlabel("training steps")
     data = [Table(name, title, (words("measure"), words("group"), STEP, N, *BAND_COLUMNS), curves)]
     if compared:
         columns = words("measure"), words("ours"), words("theirs"), STEP, N, Column("m")
         data.append(Table(f"{name}-significance", title, (*columns, *P_COLUMNS), tests))
-    explain(figure, _reading(compared, notes))
-    parts = (lead, _counts(groups), LINES, *notes, paper_words(groups), BARS if compared else "")
+    explain(figure, _reading(groups, compared if possible else [], notes))
+    bars = (BARS if possible else TOO_FEW) if compared else ""
+    parts = lead, _counts(groups), lines_words(groups), *notes, paper_words(groups), bars
     return Drawing(name, title, " ".join(filter(None, parts)), figure, tuple(data), paper)
 
 
-def _reading(compared: Sequence[tuple[Group, Group]], notes: Sequence[str]) -> str:
-    """The caption of a figure."""
+def lines_words(groups: Sequence[Group]) -> str:
+    """What the lines of `draw_bands` are, for a caption: no more than is drawn."""
+    alone = [len(group.runs) == 1 for group in groups]
+    if all(alone):
+        return "Each line is one run."
+    told = "Lines are medians over runs, shaded areas quartiles, dotted lines minima and maxima"
+    return f"{told}; where n = 1, a line is that run." if any(alone) else f"{told}."
+
+
+def reading_words(groups: Sequence[Group]) -> str:
+    """The same, in short, for the figure itself."""
+    alone = [len(group.runs) == 1 for group in groups]
+    if all(alone):
+        return "Line: one run."
+    line = "median over runs, or the one run" if any(alone) else "median over runs"
+    return f"Line: {line}. Area: quartiles. Dotted: lowest and highest run."
+
+
+def _reading(
+    groups: Sequence[Group], compared: Sequence[tuple[Group, Group]], notes: Sequence[str]
+) -> str:
+    """How to read a figure. compared: pairs that bars can stand for."""
     bars = ""
     if compared:
         first = {ours.label for ours, _ in compared}
         bars = READING_BARS.format(ours=first.pop() if len(first) == 1 else "the first")
-    return READING + bars + "".join(f"\n{note}" for note in notes)
+    told = [line for note in notes for line in textwrap.wrap(note, LINE)]
+    return "\n".join([reading_words(groups) + bars, *told])
 
 
 def handle(group: Group) -> Line2D:
@@ -222,9 +264,10 @@ def handle(group: Group) -> Line2D:
 
 def draw_bands(axes: Axes, steps: np.ndarray, band: Bands, look: Look) -> None:
     """One group: the median's line, the quartiles' area, dotted extremes."""
-    axes.fill_between(steps, band.low, band.high, color=look.colour, alpha=0.18, linewidth=0)
-    for extreme in (band.least, band.most):
-        axes.plot(steps, extreme, ":", color=look.colour, linewidth=0.9, alpha=0.9)
+    if band.runs.max(initial=0) > 1:  # of one run all of them are its line
+        axes.fill_between(steps, band.low, band.high, color=look.colour, alpha=0.18, linewidth=0)
+        for extreme in (band.least, band.most):
+            axes.plot(steps, extreme, ":", color=look.colour, linewidth=0.9, alpha=0.9)
     apart = max(1, len(steps) // MARKS)
     begin = sum(map(ord, look.marker)) % apart  # not all lines at the same steps
     style: dict[str, Any] = {

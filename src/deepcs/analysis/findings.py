@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from deepcs.agents.table import PAPERS_AGENT
+from deepcs.analysis.comparable import comparable
 from deepcs.analysis.groups import Group, Results, counted
 from deepcs.analysis.published import METHODS, published
 from deepcs.analysis.rank_tests import rank_test, smallest_p
@@ -38,6 +39,8 @@ def _difference(ours: Group, theirs: Group) -> str:
     """Effect and p of two groups at the end, to be appended to their medians."""
     if ours.config.steps != theirs.config.steps:
         return f" (after {short(theirs.config.steps)} steps, so not tested)"
+    if not comparable(ours, theirs):
+        return " (with other settings, so not tested)"
     x, y = ours.final_scores(), theirs.final_scores()
     u, p = rank_test(x, y)
     least = smallest_p(len(x), len(y))

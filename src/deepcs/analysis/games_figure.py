@@ -8,7 +8,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from deepcs.analysis.curve_figures import BAND_COLUMNS, LINES, READING, STEP, draw_bands
+from deepcs.analysis.curve_figures import (
+    BAND_COLUMNS,
+    STEP,
+    draw_bands,
+    lines_words,
+    reading_words,
+)
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, Results, common_steps, tally
 from deepcs.analysis.legibility import bend_axis, explain, hidden_words
@@ -95,10 +101,11 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
     for axes in panels[: len(games)][-ACROSS:]:
         axes.set_xlabel("training steps")
     name, title = "other-games", "The paper's ten additional games"
+    everyone = [group for groups in games.values() for group in groups]
     frames = {method.label: short(method.frames) for method in METHODS}
     caption = (
-        f"Game score. {LINES} n: runs, in the legend's order. Dashed and dotted grey lines: the "
-        "published scores of pseudo-counts "
+        f"Game score. {lines_words(everyone)} n: runs, in the legend's order. Dashed and dotted "
+        "grey lines: the published scores of pseudo-counts "
         f"(PC, {frames['PC']} frames) and of their successor (PCn, {frames['PCn']} frames)"
         + (", and the paper's best single run where it names one" if BEST in drawn else "")
         + "; one far above what was reached here is only named, with an arrow."
@@ -106,7 +113,9 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
     if any(group.config.treatment == "plain" for group in found.values()):
         caption += " A2C on these games is ours: the paper has DeepCS, PC and PCn."
     caption = " ".join([caption, *notes])
-    explain(figure, "\n".join([f"{READING} n: runs, in the legend's order.", *notes]))
+    explain(
+        figure, "\n".join([f"{reading_words(everyone)} n: runs, in the legend's order.", *notes])
+    )
     columns = words("game"), words("group"), STEP, Column("n"), *BAND_COLUMNS
     published_columns = words("game"), words("method"), Column("score")
     data = (

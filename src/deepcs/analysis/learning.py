@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from deepcs.analysis.drawing import Drawing
+from deepcs.analysis.legibility import explain
 from deepcs.analysis.settings_tables import flat_settings
 from deepcs.analysis.style import from_zero, legend_above, new_figure, shorten_ticks, spaced, styled
 from deepcs.analysis.tables import Cell, Column, Table, count_text, share_text, words
@@ -20,6 +23,8 @@ ROW, POINT = 200_000, 100_000  # steps of a row and of a point
 ROWS_EVERY = 500_000  # steps from one row to the next
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F", "#000000")
 DASHES = ("-", "--", ":", "-.")
+MARKERS, MARKS = "osD^vPX*", 6  # along a line, so that runs can be told apart in grey
+COLUMNS = 4  # of the legend
 EVALUATIONS = "evaluation-{}.csv"
 """Beside a run's logs: what `deepcs evaluate RUN --step STEP` wrote."""
 OF_NO_EFFECT = ("steps", "log_every", "checkpoint_every", "milestone_every", "preset")
@@ -201,22 +206,37 @@ def evaluation_table(runs: Sequence[Path]) -> Table:
 @styled
 def learning_figure(runs: Sequence[Path]) -> Drawing:
     """Games with points, and scores of latest games, along the steps of runs of one game."""
-    figure = new_figure(height=3.0)
+    logs = [load_run(path) for path in runs]
+    world = logs[0].config.world
+    figure = new_figure(height=3.0 + 0.17 * (-(-len(runs) // COLUMNS)))
     shares, scores = figure.subplots(1, 2)
-    for number, path in enumerate(runs):
-        found = [*stretches(load_run(path), POINT)]
+    for number, (run, name) in enumerate(zip(logs, run_names(runs), strict=True)):
+        found = [*stretches(run, POINT)]
         ends = [each.end for each in found]
-        look = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
-        shares.plot(ends, [100 * each.with_points for each in found], label=path.name, **look)
+        every = max(1, len(ends) // MARKS)
+        look: dict[str, Any] = {
+            "color": COLOURS[number % len(COLOURS)],
+            "linestyle": DASHES[number % len(DASHES)],
+            "marker": MARKERS[number % len(MARKERS)],
+            "markersize": 4,
+            "markevery": (number % every, every),  # not all lines at the same steps
+            "linewidth": 1.4,
+        }
+        shares.plot(ends, [100 * each.with_points for each in found], label=name, **look)
         scores.plot(ends, [each.latest for each in found], **look)
-    shares.set_ylabel("games with points, %")
-    scores.set_ylabel("mean score of latest games")
+    shares.set_title("Games with points, %")
+    scores.set_title("Score of latest games")
     for axes in (shares, scores):
-        axes.set_xlabel("steps")
+        axes.set_xlabel("training steps")
+        axes.grid(axis="y")
         shorten_ticks(axes)
         from_zero(axes)
-    legend_above(figure, shares.get_lines())
-    world = load_run(runs[0]).config.world
+    legend_above(figure, shares.get_lines(), spaced(world), COLUMNS)
+    explain(
+        figure,
+        f"Line: one run. Left: of the games that ended in the last {POINT:,} steps. Right: mean of "
+        "each actor's latest game.",
+    )
     caption = (
         f"Each line is one run. Left: of the games that ended in the last {POINT:,} steps. Right: "
         "the mean of each actor's latest game."
@@ -224,3 +244,15 @@ def learning_figure(runs: Sequence[Path]) -> Drawing:
     title = f"{spaced(world)}: how soon single runs learn"
     name = f"{world.lower()}-learning"
     return Drawing(name, title, caption, figure, (learning_table(runs, POINT, None),))
+
+
+def run_names(runs: Sequence[Path]) -> list[str]:
+    """Their folders' names in words, without what all begin with: `bfloat16, seed 0`."""
+    parts = [path.name.split("-") for path in runs]
+    alike = 0
+    while len(runs) > 1 and all(len(each) > alike + 1 for each in parts):
+        if len({each[alike] for each in parts}) > 1:
+            break
+        alike += 1
+    names = (" ".join(each[alike:]) for each in parts)
+    return [re.sub(r" seed(\d+)$", r", seed \1", name) for name in names]

@@ -13,12 +13,13 @@ from typing import Literal
 import numpy as np
 
 from deepcs.analysis.claims import CLAIMS, PAPER_STEPS, Claim, Measure
+from deepcs.analysis.comparable import comparable, same_units
 from deepcs.analysis.groups import Group, Results, RunResult
 from deepcs.analysis.intervals import Interval, median_interval
 from deepcs.analysis.rank_tests import MOST_EXACT, rank_test, smallest_p
 from deepcs.analysis.room_figures import WAYS
 from deepcs.analysis.scores import final_score
-from deepcs.analysis.statistics import holm
+from deepcs.analysis.statistics import holm_where_possible
 from deepcs.analysis.style import agent_name, short
 from deepcs.analysis.tables import Cell, Column, Table, number_text, probability_text, words
 from deepcs.runs.milestones import EXIT
@@ -27,12 +28,6 @@ ALPHA = 0.05
 ENOUGH = 10  # runs a side, without which "no difference" says nothing
 ALIKE = (0.3, 0.7)  # effects that are no difference to speak of; 0.5 is none at all
 NOTHING = 10.0  # points a game below which a treatment earns nothing: a key in ten games
-ROUNDED = 0.01  # share of the steps by which learners' whole updates may differ
-SAME = (
-    *("protocol", "actors", "weight", "tile", "grid", "compass", "graded", "max_frames"),
-    "network",
-)
-"""settings that groups must share to be compared; the others change no more than rounding"""
 
 Verdict = Literal["seen", "not seen", "opposite", "too early to say"]
 SEEN: Verdict = "seen"
@@ -84,19 +79,17 @@ def _pairs(claim: Claim, results: Results) -> list[tuple[Group | None, Group | N
         for theirs in rivals if claim.theirs else [None]:
             key = ours.config.agent, (theirs or ours).config.agent
             fits = key[0] == key[1] if claim.agents is None else key == claim.agents
-            if not fits or (theirs is not None and not _comparable(ours, theirs)):
+            if not fits or (theirs is not None and not _testable(claim, ours, theirs)):
                 continue
             if key not in best or _weight(ours, theirs) > _weight(*best[key]):
                 best[key] = ours, theirs
     return [*best.values()] or [(None, None)]
 
 
-def _comparable(ours: Group, theirs: Group) -> bool:
-    """Whether two groups differ in no relevant setting but treatment and learner."""
-    one, other = ours.config, theirs.config
-    same = all(getattr(one, name) == getattr(other, name) for name in SAME)
-    near = abs(one.steps - other.steps) <= ROUNDED * one.steps
-    return same and near and (one.agent != other.agent or one.learner == other.learner)
+def _testable(claim: Claim, ours: Group, theirs: Group) -> bool:
+    """Whether these groups can bear on the claim."""
+    alike = claim.measure != "intrinsic" or same_units(ours, theirs)
+    return alike and comparable(ours, theirs)
 
 
 def _weight(ours: Group, theirs: Group | None) -> tuple[int, int]:
@@ -143,18 +136,14 @@ def _corrected(entries: Sequence[Entry]) -> Iterator[Entry]:
 
     Tests of so few runs that they can never be found count for nothing in it (Tarone 1990).
     """
-    families: dict[tuple[str, str], list[Entry]] = {}
-    for entry in entries:
-        families.setdefault((entry.claim.question, _learner(entry)), []).append(entry)
-    for entry in entries:
-        if np.isnan(entry.p):
-            yield entry
-            continue
-        family = families[entry.claim.question, _learner(entry)]
-        rest = [other for other in family if other is not entry and _can_be_found(other)]
-        corrected = holm(np.array([entry.p, *(other.p for other in rest)]))[0]
-        least = holm(np.array([_least(entry), *map(_least, rest)]))[0]
-        yield dataclasses.replace(entry, corrected=float(corrected), least=float(least))
+    questions = [(entry.claim.question, _learner(entry)) for entry in entries]
+    p, least = np.array([entry.p for entry in entries]), np.array([*map(_least, entries)])
+    for entry, question in zip(entries, questions, strict=True):
+        family = np.array([each == question for each in questions])
+        mine = np.array([each is entry for each in entries])[family]
+        found = (holm_where_possible(each[family], least[family], ALPHA) for each in (p, least))
+        corrected, lowest = (float(each[mine][0]) for each in found)
+        yield dataclasses.replace(entry, corrected=corrected, least=lowest)
 
 
 def _least(entry: Entry) -> float:
@@ -162,10 +151,6 @@ def _least(entry: Entry) -> float:
     if np.isnan(entry.p):
         return float("nan")
     return smallest_p(len(entry.x), len(entry.y))
-
-
-def _can_be_found(entry: Entry) -> bool:
-    return _least(entry) < ALPHA
 
 
 def _judged(entry: Entry) -> Entry:
@@ -248,9 +233,9 @@ def ledger_table(results: Results, *, whole: bool = False) -> Iterator[Table]:
         "runs and, in brackets, the interval that holds the true median; its coverage depends on "
         "n alone: 75 % for three runs, 94 % for five, 95 % or more from six on. effect: "
         "probability that a run of ours is higher than one of theirs, ties half. p, Holm: rank "
-        f"tests, exact up to {MOST_EXACT} runs, corrected over the claims of one number and "
-        "learner that have runs enough to reach 0.05. least p: what so many runs allow at best, "
-        "corrected.\n"
+        f"tests, exact up to {MOST_EXACT} runs of both sides, corrected over the claims of one "
+        "number and learner that have runs enough to reach 0.05. least p: what so many runs allow "
+        "at best, corrected.\n"
         f"Verdicts by the rule in docs/claims.md. {tests} tests were made; were none of the "
         f"claims true, about {tests * ALPHA:.1f} would still have p < 0.05 before the correction."
     )

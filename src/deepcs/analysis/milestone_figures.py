@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from scipy import stats
 
-from deepcs.analysis.curve_figures import handle
+from deepcs.analysis.curve_figures import LINE, MARK, MARKS, handle
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, counted
 from deepcs.analysis.legibility import explain
@@ -31,7 +33,9 @@ READING = (
     "A line steps up where a run ends its first such game; | is a run that was over without one. "
     "No line: no run got there."
 )
-APART = 0.01  # between lines that would lie on each other
+APART = 0.02  # between lines that would lie on each other: more than a line is wide
+POINTS = 240  # at which lines are compared, and their marks placed
+HIDDEN = 0.2  # of the steps above 0: the part of a line on another from which it is lifted
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,12 @@ class Reached:
     """from that step on, (points,)"""
     ends: np.ndarray
     """steps at which runs were over without it, (runs that never reached it,)"""
+
+    def at(self, steps: np.ndarray) -> np.ndarray:
+        """The share that has reached it by each of these steps, (n,)."""
+        place = np.searchsorted(self.steps, steps, side="right")
+        found: np.ndarray = np.concatenate(([0.0], self.share))[place]
+        return found
 
     @property
     def median(self) -> float:
@@ -83,16 +93,25 @@ def draw_milestones(
     """A panel per milestone; labels: all there are, of which some were never reached."""
     world, last = groups[0].world, max(group.config.steps for group in groups)
     down, across = -(-len(shown) // ACROSS), min(ACROSS, len(shown))
-    figure = new_figure(0.95 + 1.75 * down + 0.17 * (len(groups) // 4))
+    figure = new_figure(1.05 + max(2.2, 1.75 * down) + 0.17 * (len(groups) // 4))
     legend_above(figure, [handle(group) for group in groups], spaced(world))
     panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
+    notes: list[str] = []
     for axes, label in zip(panels, shown, strict=False):
         there = [g for g in groups if any(run.milestones[label] is not None for run in g.runs)]
-        for place, group in enumerate(there):
-            draw_reached(axes, _of(group, label), group.look, last, APART * place)
+        found = [_of(group, label) for group in there]
+        levels = lifted(found, last)
+        for group, line, level in zip(there, found, levels, strict=True):
+            mark = groups.index(group) / len(groups)
+            draw_reached(axes, line, group.look, last, APART * level, mark)
+        if any(levels):
+            names = [g.label for g, level in zip(there, levels, strict=True) if level]
+            are = "are each" if len(names) > 1 else "is"
+            apart = f"lifted above where it is, by {share_text(APART)} or more,"
+            notes.append(f"{label}: {' and '.join(names)} {are} {apart} so as to hide no line.")
         axes.set_title(label)
         axes.set_xlim(0, last)
-        axes.set_ylim(-0.03, 1.05 + APART * len(groups))
+        axes.set_ylim(-0.03, 1.05 + APART * max(levels))
         axes.set_yticks([0, 0.5, 1], [share_text(share) for share in (0, 0.5, 1)])
         axes.grid(axis="y")
         shorten_ticks(axes, ["x"])
@@ -101,7 +120,8 @@ def draw_milestones(
     for axes in panels[: len(shown)][-across:]:
         axes.set_xlabel("training steps")
     panels[0].set_ylabel("runs that reached it")
-    explain(figure, READING)
+    told = [line for note in notes for line in textwrap.wrap(note, LINE)]
+    explain(figure, "\n".join([READING, *told]))
     name, title = f"{file_name(world)}-milestones", f"{spaced(world)}: milestones"
     missing = [label for label in labels if label not in shown]
     never = f" Never reached by any run: {', '.join(missing)}." if missing else ""
@@ -109,21 +129,49 @@ def draw_milestones(
         "Share of runs that have ended a game of each kind, by training step (Kaplan and Meier's "
         "estimate). A line steps up where a run has its first such game; a mark | is where a run "
         "was over without one, and is counted until there; a group without a line never got "
-        "there. Each line is lifted by 1 % above the one before, so that none hides another. "
+        "there. "
         f"{', '.join(f'{g.label} {counted(len(g.runs), g.planned)}' for g in groups)}.{never}"
     )
+    caption = " ".join([caption, *notes])
     return Drawing(name, title, caption, figure, (milestone_table(groups, name, title),))
 
 
-def draw_reached(axes: Axes, found: Reached, look: Look, last: int, lift: float) -> None:
-    """One group's steps up, and marks where runs were over."""
+def lifted(found: Sequence[Reached], last: int) -> list[int]:
+    """How many places each line is lifted, so that none lies on one before it for long."""
+    grid = np.linspace(0, last, POINTS)
+    levels: list[int] = []
+    drawn: list[np.ndarray] = []
+    for each in found:
+        share = each.at(grid)
+        level = 0
+        while any(_hides(share + APART * level, other, share > 0) for other in drawn):
+            level += 1
+        levels.append(level)
+        drawn.append(share + APART * level)
+    return levels
+
+
+def _hides(line: np.ndarray, other: np.ndarray, above: np.ndarray) -> bool:
+    """Whether two lines lie on each other along much of where the first is above 0."""
+    near = np.abs(line - other) < APART / 2
+    return bool(above.any()) and float(near[above].mean()) > HIDDEN
+
+
+def draw_reached(
+    axes: Axes, found: Reached, look: Look, last: int, lift: float, mark: float
+) -> None:
+    """One group's steps up, with its marks, and where runs were over.
+
+    mark: 0 to 1: where between two marks its first stands, so that groups' marks stand apart.
+    """
     steps = np.concatenate(([0.0], found.steps, [last]))
     share = np.concatenate(([0.0], found.share, found.share[-1:]))
     axes.step(steps, share + lift, look.line, where="post", color=look.colour, linewidth=1.6)
+    places = last * (np.arange(MARKS) + 0.15 + 0.8 * mark) / MARKS
+    style: dict[str, Any] = {"color": look.colour, "markersize": MARK, "clip_on": False}
+    axes.plot(places, found.at(places) + lift, look.marker or "None", linestyle="None", **style)
     if len(found.ends):
-        at = np.searchsorted(found.steps, found.ends, side="right") - 1
-        heights = np.where(at >= 0, found.share[np.maximum(at, 0)], 0.0)
-        axes.plot(found.ends, heights + lift, "|", color=look.colour, markersize=6, clip_on=False)
+        axes.plot(found.ends, found.at(found.ends) + lift, "|", **{**style, "markersize": 8})
     axes.axhline(0, color=FAINT, linewidth=0.5, zorder=0)
 
 

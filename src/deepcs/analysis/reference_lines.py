@@ -79,6 +79,11 @@ def label_beside(axes: Axes, heights: Mapping[Reference, float | None]) -> None:
 def label_above(axes: Axes, heights: Mapping[Reference, float | None]) -> None:
     """Name all lines in one row above the panel, at its right."""
     text = " · ".join(_text(reference, height) for reference, height in heights.items())
+    write_above(axes, text)
+
+
+def write_above(axes: Axes, text: str) -> None:
+    """A remark above a panel, at its right."""
     axes.text(1, 1.03, text, color=FAINT, ha="right", va="bottom", transform=axes.transAxes)
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from deepcs.analysis.comparable import comparable, recorded_words, same_units
 from deepcs.analysis.groups import Group, Results, tally
 from deepcs.analysis.intervals import median_interval, trimmed_interval
 from deepcs.analysis.paper_figures import POSITIONS
 from deepcs.analysis.paper_table import other_bytes
 from deepcs.analysis.published import published
 from deepcs.analysis.rank_tests import MOST_EXACT
-from deepcs.analysis.scores import FINAL_WINDOW, human_normalised
+from deepcs.analysis.scores import FINAL_WINDOW, human_normalised, possible_scores
 from deepcs.analysis.statistics import compare, holm, interquartile_mean
 from deepcs.analysis.style import short, spaced
 from deepcs.analysis.tables import (
@@ -44,8 +45,9 @@ def scores_table(results: Results) -> Table:
         "only finished runs count. Its interval holds the median that the runs were drawn from as "
         "often as the next column says, whatever their distribution: three runs allow 75 %, five "
         "94 %, six or more 95 %. IQM: interquartile mean, with Student's interval, which leans on "
-        "the runs being about normal; none where the runs kept are all equal. human: the median "
-        "where random play is 0 % and a human 100 %."
+        "the runs being about normal; none where the runs kept are all equal, and cut off where "
+        "no score can be: below 0 and above 1 in mazes, below 0 in games of the paper that take no "
+        "points away. human: the median where random play is 0 % and a human 100 %."
     )
     note += f"\n{other_bytes(results.worlds)}"
     rows = [_scores(group) for group in groups]
@@ -56,10 +58,12 @@ def scores_table(results: Results) -> Table:
 def differences_table(results: Results) -> Iterator[Table]:
     """DeepCS against each control at the end of the runs, and each variant of a sweep."""
     rows: list[list[Cell]] = []
+    tested: dict[Group, None] = {}
     for world in results.worlds:
         groups = [g for g in results.groups if g.world == world and len(g.final_scores())]
         for family in families(groups):
             rows += _differences(family)
+            tested |= dict.fromkeys(group for pair in family for group in pair)
     columns = (
         *(words("world"), words("measure"), words("group"), words("n"), words("against")),
         *(words("m"), Column("U"), Column("effect"), Column("p", probability_text)),
@@ -67,36 +71,38 @@ def differences_table(results: Results) -> Iterator[Table]:
     )
     note = (
         "Two-tailed Mann–Whitney U tests of score and intrinsic reward at the end: DeepCS against "
-        "each control of the same learner and budget, and the variants of a sweep against its "
-        f"first. p is exact, by counting all ways to divide the runs, for up to {MOST_EXACT} runs; "
-        "for more it is the normal approximation. effect: probability that a run of the group is "
-        "higher than one of the other, ties half. p, Holm: after Holm's correction over a world's "
-        "tests of one learner and budget; a sweep is a family of its own. smallest p: what so many "
-        "runs allow at best."
+        "each control of the same learner, budget and other settings, and the variants of a sweep "
+        "against its first. p is exact, by counting all ways to divide the runs, for up to "
+        f"{MOST_EXACT} runs; for more it is the normal approximation, but never below the "
+        "smallest p. effect: probability that a run of the group is higher than one of the other, "
+        "ties half. p, Holm: after Holm's correction over a world's tests of one learner and "
+        "budget; a sweep is a family of its own. smallest p: what so many runs allow at best.\n"
+        "Intrinsic reward is recorded whether or not it is paid. It is tested where both groups "
+        "record the same, or tiles at 1 each that become new again at other times."
     )
+    if units := recorded_words([*tested]):
+        note += f" Recorded are: {units}."
     if rows:
         yield Table("differences", "Differences at the end", columns, rows, note)
 
 
 def families(groups: Sequence[Group]) -> Iterator[list[tuple[Group, Group]]]:
     """Pairs that are tested together: (DeepCS, a control), or (a variant, the first of a sweep)."""
-    same: dict[tuple[str, int], list[Group]] = {}
     sweeps: dict[tuple[str, str], list[Group]] = {}
     for group in groups:
-        config = group.config
-        if not group.variant:
-            same.setdefault((config.agent, config.steps), []).append(group)
-        sweeps.setdefault((config.agent, config.treatment), []).append(group)
-    for alike in same.values():
-        ours = [group for group in alike if group.config.treatment == "deepcs"]
-        yield [(ours[0], group) for group in alike if group is not ours[0]] if ours else []
+        sweeps.setdefault((group.config.agent, group.config.treatment), []).append(group)
+    whole = [group for group in groups if not group.variant]
+    for ours in [group for group in whole if group.config.treatment == "deepcs"]:
+        rivals = [g for g in whole if g is not ours and g.config.agent == ours.config.agent]
+        yield [(ours, group) for group in rivals if comparable(ours, group)]
     for variants in sweeps.values():
         yield [(group, variants[0]) for group in variants[1:]]
 
 
 def _differences(family: Sequence[tuple[Group, Group]]) -> Iterator[list[Cell]]:
     """A row per test; p corrected over the whole family."""
-    cases = [(m, ours, theirs) for m in ("score", "intrinsic") for ours, theirs in family]
+    cases = [("score", *pair) for pair in family]
+    cases += [("intrinsic", *pair) for pair in family if same_units(*pair)]
     tests = [
         compare(ours.final_scores(measure)[:, None], theirs.final_scores(measure)[:, None])
         for measure, ours, theirs in cases
@@ -120,7 +126,9 @@ def _scores(group: Group) -> list[Cell]:
     if published(group.world) is not None:
         human = float(human_normalised(np.array(median), group.world))
     around = (typical.low, typical.high), typical.level
-    mean = float(interquartile_mean(scores)), None if middle is None else (middle.low, middle.high)
+    lowest, highest = possible_scores(group.world)
+    within = None if middle is None else (max(middle.low, lowest), min(middle.high, highest))
+    mean = float(interquartile_mean(scores)), within
     return [*first, group.config.steps, median, *around, (low, high), (least, most), *mean, human]
 
 

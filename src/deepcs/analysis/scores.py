@@ -3,13 +3,16 @@ human scale."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 
 from deepcs.analysis.published import TABLE, published
+from deepcs.envs.mazes import MAZES
 
 FINAL_WINDOW = 0.02  # the last part of a run that its final score is the mean of
+LOSING = ("Pitfall", "PrivateEye")  # of the paper's games, those that take points away
 FIRST_ROOM = 400  # points that leaving Montezuma's first room takes (supplement, section S4)
 
 
@@ -31,6 +34,14 @@ def final_score(steps: np.ndarray, scores: np.ndarray, window: float = FINAL_WIN
     last = scores[steps >= steps[-1] * (1 - window)]
     known = last[~np.isnan(last)]
     return float(known.mean()) if len(known) else float("nan")
+
+
+def possible_scores(world: str) -> tuple[float, float]:
+    """Between what a game's score lies, as far as it is known."""
+    if world in MAZES:
+        return 0.0, 1.0
+    no_losses = published(world) is not None and world not in LOSING
+    return (0.0 if no_losses else -math.inf), math.inf
 
 
 def reached(scores: Iterable[np.ndarray], threshold: float = FIRST_ROOM) -> np.ndarray:

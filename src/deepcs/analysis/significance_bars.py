@@ -26,6 +26,14 @@ READING_BARS = (
 )
 
 
+TOO_FEW = "Beneath: there are too few runs for a test to give p < 0.05."
+
+
+def can_differ(test: Comparison) -> bool:
+    """Whether so many runs allow p < 0.05 anywhere."""
+    return bool(np.any(test.smallest_p < ALPHA))
+
+
 def spans(mask: np.ndarray, steps: np.ndarray) -> list[tuple[float, float]]:
     """(start, width) of each stretch of steps where the mask holds; a point covers the steps
     since the one before it."""
@@ -41,18 +49,21 @@ def draw_bars(
     axes: Axes,
     steps: np.ndarray,
     pairs: Sequence[tuple[Group, Group]],
-    tests: Sequence[Comparison],
+    tests: Sequence[Comparison | None],
     *,
     labelled: bool,
 ) -> None:
     """A row a pair: dark where p < 0.05 after correction, light where only before it; above the
-    row's line where ours is ahead, below it where theirs is."""
+    row's line where ours is ahead, below it where theirs is. None: not tested."""
     same = len({ours for ours, _ in pairs}) == 1
     labels = [
         f"vs {theirs.label}" if same else f"{ours.label} vs {theirs.label}"
         for ours, theirs in pairs
     ]
     for row, ((ours, theirs), test) in enumerate(zip(pairs, tests, strict=True)):
+        if test is None:
+            _remark(axes, steps, row, "other units, so not tested")
+            continue
         light, dark = test.p < ALPHA, test.corrected < ALPHA
         sides = (ours, row - 0.42, test.effect > 0.5), (theirs, row + 0.02, test.effect <= 0.5)
         for ahead, top, where in sides:
@@ -60,12 +71,16 @@ def draw_bars(
             style: dict[str, Any] = {"color": ahead.look.colour, "linewidth": 0}
             axes.broken_barh(spans(light & ~dark & where, steps), place, alpha=LIGHT, **style)
             axes.broken_barh(spans(dark & where, steps), place, **style)
-        if light.any() or np.any(test.smallest_p < ALPHA):
+        if can_differ(test):
             axes.axhline(row, color=PALE, linewidth=0.6, zorder=0)
         else:
-            text = "too few runs for p < 0.05"
-            axes.text(steps[-1] / 2, row, text, color=FAINT, ha="center", va="center")
+            _remark(axes, steps, row, "too few runs for p < 0.05")
     axes.set_ylim(len(pairs) - 0.4, -0.6)
     axes.set_yticks(range(len(pairs)), labels if labelled else [""] * len(pairs))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
+
+
+def _remark(axes: Axes, steps: np.ndarray, row: int, text: str) -> None:
+    """Words in place of a pair's bars."""
+    axes.text(steps[-1] / 2, row, text, color=FAINT, ha="center", va="center")

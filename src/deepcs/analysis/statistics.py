@@ -149,6 +149,19 @@ def holm(p: np.ndarray) -> np.ndarray:
     return corrected
 
 
+def holm_where_possible(p: np.ndarray, least: np.ndarray, alpha: float) -> np.ndarray:
+    """Holm's correction of p (tests,) over those that can reach alpha (Tarone 1990).
+
+    least: the least p that each test's runs allow. A test that can never be found raises no false
+    alarm: it counts for nothing in the correction of the others, but is itself corrected over them.
+    """
+    possible = ~np.isnan(p) & (least < alpha)
+    corrected = holm(np.where(possible, p, np.nan))
+    for test in np.flatnonzero(~np.isnan(p) & ~possible):
+        corrected[test] = holm(np.array([p[test], *p[possible]]))[0]
+    return corrected
+
+
 def interquartile_mean(values: np.ndarray, axis: int | None = 0) -> np.ndarray:
     """Mean of the middle half along an axis, or of all values; NaN where one is NaN.
 

@@ -118,9 +118,10 @@ def agent_name(agent: str) -> str:
 
 
 def spaced(world: str) -> str:
-    """A game's name as people write it: Wizard of Wor."""
-    if ":" in world:
-        return world.rpartition(":")[2]  # the factory of a user's environment
+    """A world's name as people write it: Wizard of Wor; Cart Pole for my_module:cart_pole."""
+    if ":" in world:  # the factory of a user's environment
+        world = world.rpartition(":")[2]
+        return " ".join(word[0].upper() + word[1:] for word in world.split("_") if word) or world
     letters = (f" {c}" if c.isupper() and i else c for i, c in enumerate(world))
     name = "".join(letters).replace(" Of ", " of ")
     return name.replace("Montezuma Revenge", "Montezuma's Revenge")
