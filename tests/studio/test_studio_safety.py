@@ -8,7 +8,6 @@ import os
 import random
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -21,7 +20,6 @@ from hypothesis import strategies as st
 from serving import Address, Page, page, serving
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from deepcs.runs.folder import RunFolder, digest_of
 from deepcs.studio.messages import MessageError, parse
 
 SECRET = "the secret of another folder"
@@ -213,63 +211,6 @@ def test_runs_behind_links_are_not_found_and_not_played(
         player = {"kind": "run", "name": name}
         theatre.say("open", players=[player], game=0, greedy=False)
         assert theatre.hear("refused", "cast")["is"] == "refused"
-
-
-EVIL = """
-from pathlib import Path
-Path({mark!r}).touch()
-from deepcs.envs.mazes import KeyHallway
-def make(grid=True, tile=None, render_mode=None):
-    return KeyHallway(grid=grid, tile=tile or 1, render_mode=render_mode)
-"""
-
-
-def name_code(run: Path, world: str) -> None:
-    """A run's settings as somebody else would have them, with a world of their own."""
-    saved = json.loads((run / "config.json").read_text())
-    saved["accepted"] = [RunFolder(run).read_config().identity]
-    saved["config"]["world"] = world
-    saved.pop("signature", None)
-    saved["digest"] = digest_of({key: saved[key] for key in saved if key != "digest"})
-    (run / "config.json").write_text(json.dumps(saved))
-
-
-def test_a_foreign_run_is_imported_only_when_the_person_says_so(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mark = tmp_path / "was imported"
-    (tmp_path / "evil_world.py").write_text(EVIL.format(mark=str(mark)))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    run = tmp_path / "runs" / "foreign"
-    shutil.copytree(folder / "deep" / "hall", run)
-    name_code(run, "evil_world:make")
-    player = {"kind": "run", "name": "foreign"}
-    with serving(run.parent) as studio:
-        (told,) = studio.ask("overview")["runs"]
-        assert told["code"] == ["evil_world:make"]
-        studio.ask("run", "foreign")
-        studio.ask("visits", "foreign")
-        with page(studio) as opened:
-            opened.say("open", players=[player], game=0, greedy=False)
-            refused = opened.hear("refused", "cast")
-            assert (refused["is"], refused["code"]) == ("refused", ["evil_world:make"])
-            world = {"kind": "you", "name": "evil_world:make"}
-            opened.say("open", players=[world], game=0, greedy=False)
-            assert opened.hear("refused", "cast")["is"] == "refused"
-            assert not mark.exists()
-            opened.say("allow", run="foreign", code=refused["code"])
-            opened.open(player)
-            assert mark.exists()
-            assert opened.step()[0]["step"] == 1
-            mark.unlink()
-            (tmp_path / "worse_world.py").write_text(EVIL.format(mark=str(mark)))
-            name_code(run, "worse_world:make")  # the folder is another's now
-            opened.say("open", players=[player], game=0, greedy=False)
-            refused = opened.hear("refused", "cast")
-            assert (refused["is"], refused["code"]) == ("refused", ["worse_world:make"])
-            assert not mark.exists()
-    assert "evil_world" not in sys.modules
 
 
 MALFORMED = [
