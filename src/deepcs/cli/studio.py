@@ -35,7 +35,8 @@ class Served:
     port: int = 0
     """0: any that is free"""
     browser: bool = True
-    """open the address in a browser"""
+    """open the address in a browser; never one with a token, which a browser's command line would \
+show to other users"""
 
     def serve(self, folder: Path, place: str, own_worlds: tuple[str, ...] = ()) -> None:
         check_whole("port {}", self.port, 0, 65_535)
