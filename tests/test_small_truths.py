@@ -20,7 +20,7 @@ from deepcs.film.record import Camera, Tally
 from deepcs.runs.config import RunConfig
 from deepcs.runs.progress import LiveDisplay, Status
 from deepcs.runs.train import train
-from deepcs.system.importing import load_object
+from deepcs.system.importing import allow, load_object
 
 
 def test_the_help_of_evaluate_names_the_file_that_is_written(
@@ -52,6 +52,7 @@ def test_no_name_is_the_nearest_of_one_that_is_like_none() -> None:
 
 
 def test_a_missing_module_is_said_with_where_it_was_looked_for() -> None:
+    allow(["nowhere:make", "nowhere.deep:make"])
     with pytest.raises(ValueError, match=rf"No module named 'nowhere' in {Path.cwd()} or among"):
         load_object("nowhere:make", "a thing")
     with pytest.raises(ValueError, match=r"No module named 'nowhere'.* in .*; give a thing"):

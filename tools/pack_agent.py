@@ -61,6 +61,9 @@ def pack(
         checkpoint = load_checkpoint(folder.checkpoints, step)
     if checkpoint is None:
         raise ValueError(f"{run} has no checkpoint.")
+    curve, games_log = (
+        _rows_until(_log(run / log), checkpoint.step) for log in ("curve.csv", "games.csv")
+    )
     beside = out / f".{name}.new"
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
@@ -70,8 +73,7 @@ def pack(
     weights = {key: np.ascontiguousarray(w, kind) for key, w in checkpoint.weights.items()}
     (beside / WEIGHTS).write_bytes(save_arrays(weights))
     (beside / "config.json").write_text(_config_text(folder))
-    (beside / "curve.csv").write_bytes(_rows_until(run / "curve.csv", checkpoint.step))
-    games_log = _rows_until(run / "games.csv", checkpoint.step)
+    (beside / "curve.csv").write_bytes(curve)
     (beside / "games.csv.gz").write_bytes(gzip.compress(games_log, mtime=0))
     _write_digests(beside)
     agent = load_packed(beside, checkpoint.step)
@@ -94,9 +96,21 @@ def _config_text(folder: RunFolder) -> str:
     return json.dumps({**content, "digest": digest_of(content)}, indent=2)
 
 
-def _rows_until(log: Path, step: int) -> bytes:
-    """A log without what came after a step; its first column is the step."""
-    head, *rows = log.read_bytes().splitlines(keepends=True)
+def _log(path: Path) -> bytes:
+    """A run's log, which may be kept compressed."""
+    kept = path.with_name(f"{path.name}.gz")
+    if kept.is_file() and not path.is_file():
+        return gzip.decompress(kept.read_bytes())
+    return path.read_bytes()
+
+
+def _rows_until(log: bytes, step: int) -> bytes:
+    """A log without what came after a step; its first column is the step.
+
+    Without a last row that is still being written too: of 123456 there may be 12 so far.
+    """
+    whole = log[: log.rfind(b"\n") + 1]
+    head, *rows = whole.splitlines(keepends=True)
     return b"".join([head, *(row for row in rows if int(row.partition(b",")[0]) <= step)])
 
 

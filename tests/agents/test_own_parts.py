@@ -28,6 +28,7 @@ from deepcs.runs.folder import RunFolder
 from deepcs.runs.load import load_run
 from deepcs.runs.train import train
 from deepcs.runs.trained import load_agent
+from deepcs.system.importing import allow
 
 HALLWAY = RunConfig(
     "KeyHallway", steps=1_200, actors=4, shards=2, log_every=300, checkpoint_every=200
@@ -253,6 +254,7 @@ def test_an_update_may_return_the_generator_of_another() -> None:
 
 def test_logits_of_the_wrong_shape_are_named() -> None:
     spaces = spaces_of("KeyHallway")
+    allow(["own_parts:Wide"])
     network = plan_network("own_parts:Wide", spaces).build(envs=1, steps=1)
     with pytest.raises(ValueError, match=r"gave logits \(1, 8\).*return \(batch, 4\)"):
         network.forward(0, torch.zeros(1, *spaces.observation.shape))

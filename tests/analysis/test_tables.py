@@ -201,7 +201,7 @@ def test_other_bytes_are_found_in_the_registry_and_told_for_the_studys_games_onl
     results = results_of(tmp_path, PAIR, experiment("Venture", ["deepcs"], 2))
     assert "other tiles are rewarded: Venture. What" in scores_table(results).note
     venture = game("Venture")
-    monkeypatch.setattr(paper_table, "known_game", lambda name: replace(venture, differences=()))
+    monkeypatch.setattr(paper_table, "find_game", lambda name: replace(venture, differences=()))
     assert "other tiles" not in scores_table(results).note
 
 

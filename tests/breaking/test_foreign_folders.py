@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forging import change
 from trainee import assert_same_run
 
+from deepcs.agents.ppo_settings import PPOSettings
 from deepcs.analysis.report import make_report
 from deepcs.cli.main import main
 from deepcs.runs.checkpoint import CheckpointError
@@ -79,12 +82,22 @@ def make(): Path("was_called").touch()
 """
 
 
-@pytest.mark.parametrize("part", ["world", "agent", "network"])
+def of_preset(preset: str | None) -> dict[str, Any]:
+    """Settings that make a run one of a preset; None: of none."""
+    numbers = dataclasses.asdict(PPOSettings(n_steps=5).resolved())
+    return {} if preset is None else {"preset": preset, "agent": "ppo", "learner": numbers}
+
+
+PARTS = [("world", None), ("agent", None), ("network", None), ("world", "fast")]
+
+
+@pytest.mark.parametrize(("part", "preset"), PARTS)
 @pytest.mark.parametrize("name", ["run.evil:make", "os:abort", "signal:pause"])
 @pytest.mark.parametrize("command", ["evaluate", "record", "resume"])
 def test_a_foreign_run_runs_no_code(
     run: Path,
     part: str,
+    preset: str | None,
     name: str,
     command: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -92,7 +105,7 @@ def test_a_foreign_run_runs_no_code(
 ) -> None:
     monkeypatch.chdir(run.parent)
     (run / "evil.py").write_text(EVIL)
-    change(run, **{part: name})
+    change(run, **{**of_preset(preset), part: name})
     with pytest.raises(SystemExit) as stop:
         main([command, "run"])
     assert stop.value.code == 2
@@ -103,12 +116,17 @@ def test_a_foreign_run_runs_no_code(
     assert not list(run.parent.glob("was_*"))
 
 
-def test_a_study_and_its_report_run_no_foreign_code(study: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("preset", [None, "fast"])
+def test_a_study_and_its_report_run_no_foreign_code(
+    study: Path, tmp_path: Path, preset: str | None
+) -> None:
     (tmp_path / "evil.py").write_text(EVIL)
     for path in (tmp_path / "study" / "runs").iterdir():
-        change(path, world="evil:make")
-    content = (tmp_path / "study" / "study.json").read_text()
-    (tmp_path / "study" / "study.json").write_text(content.replace('KeyHallway"', 'evil:make"'))
+        change(path, world="evil:make", **of_preset(preset))
+    content = json.loads((study / "study.json").read_text())
+    for listed in content["runs"]:
+        listed["config"] |= {"world": "evil:make", **of_preset(preset)}
+    (study / "study.json").write_text(json.dumps(content))
     assert len(StudyFolder("study").read().runs) == 2
     said: list[str] = []
     page = make_report("study", games=2, videos=True, say=said.append)

@@ -112,6 +112,8 @@ def test_a_game_of_ones_own_module_needs_no_registration(
         "OTHER = 3\n"
     )
     monkeypatch.chdir(tmp_path)
+    assert find_game("winter:GAME") is None  # whoever only asks imports nothing
+    assert "winter" not in sys.modules
     assert game("winter:GAME").bounds.width == 118
     assert games()[12:] == ()
     with pytest.raises(ValueError, match=r"^Got 'winter:OTHER', which is 3; give module:NAME"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,22 @@ def test_a_preset_shortens_games_but_not_those_of_ones_own_environment() -> None
     given = "--preset", "fast", "--max-frames", "400000"
     assert typed("Venture", *given).resolved().max_frames == 400_000
     assert typed("mine:make", "--preset", "fast").resolved().max_frames is None
+
+
+def test_what_a_game_of_ones_own_is_decides_its_preset_once_it_may_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "snow.py").write_text("import deepcs\nGAME = deepcs.game('Venture')\n")
+    monkeypatch.chdir(tmp_path)
+    fast, maze = (RunConfig.from_preset(name, "snow:GAME") for name in ("fast", "maze"))
+    for config in (fast, maze):
+        config.check()
+        assert "snow" not in sys.modules  # as where a folder is only looked at
+    with pytest.raises(ValueError, match="nobody has allowed"):
+        fast.actor_settings()
+    assert fast.resolved().max_frames == 18_000
+    with pytest.raises(ValueError, match="which is for mazes; for games choose fast"):
+        maze.resolved()
 
 
 def test_without_a_preset_the_papers_numbers_stay() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import importlib.util
+import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 import yaml
 
+from deepcs.analysis.published import counterpart
 from deepcs.cli.main import main
 from deepcs.envs.mazes import MAZES
 from deepcs.runs import shipped
@@ -85,6 +88,36 @@ def test_the_card_has_the_head_that_hubs_read(box: Path) -> None:
     assert "# Whole" in text
 
 
+def test_a_row_that_is_still_being_written_is_not_packed(tool: ModuleType) -> None:
+    log = b"step,score\n100,1\n200,2\n"
+    assert tool._rows_until(log + b"12", 200) == log
+    assert tool._rows_until(log, 100) == b"step,score\n100,1\n"
+
+
+def test_a_run_whose_logs_are_kept_compressed_is_packed_as_it_was(
+    tool: ModuleType, box: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(box.parent / "run", run)
+    for name in ("games.csv", "curve.csv"):
+        (run / f"{name}.gz").write_bytes(gzip.compress((run / name).read_bytes()))
+        (run / name).unlink()
+    tool.pack(run, "Kept", tmp_path / "box", half=False, games=1)
+    for name in ("games.csv.gz", "curve.csv"):
+        packed = (tmp_path / "box" / "Kept" / name).read_bytes()
+        assert packed == (box / "Whole" / name).read_bytes()
+
+
+def test_a_run_that_lacks_a_log_leaves_nothing_half_packed(
+    tool: ModuleType, box: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(box.parent / "run", tmp_path / "run")
+    (tmp_path / "run" / "games.csv").unlink()
+    with pytest.raises(FileNotFoundError):
+        tool.pack(tmp_path / "run", "Lacking", tmp_path / "box", half=False, games=1)
+    assert not (tmp_path / "box").exists()
+
+
 @pytest.mark.usefixtures("_in_the_box")
 def test_a_damaged_agent_is_refused(box: Path) -> None:
     path = box / "Half" / "weights.safetensors"
@@ -142,6 +175,21 @@ def test_an_agent_of_the_package_is_whole(agent: ShippedAgent) -> None:
         assert hashlib.sha256((agent.path / name).read_bytes()).hexdigest() == digest
     recorded = scores(agent)
     assert (len(recorded), float(np.median(recorded))) == (agent.games, agent.median)
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+def test_the_card_of_an_agent_of_the_package_has_the_papers_score_that_belongs_beside_it(
+    agent: ShippedAgent,
+) -> None:
+    text = (agent.path / "README.md").read_text()
+    found = [line for line in text.splitlines() if "in the paper" in line]
+    beside = counterpart(agent.world, agent.treatment)
+    if beside is None:
+        assert not found
+        return
+    (row,) = found
+    assert row.startswith(f"| {beside.method} in the paper, ")
+    assert row.endswith(f" | {beside.score.points:,} |")
 
 
 def play(agent: ShippedAgent, games: int) -> list[float]:

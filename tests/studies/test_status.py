@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,22 @@ def test_each_world_is_looked_up_once_however_many_runs_there_are(
     pace = Pace([(config, 100.0) for config in configs])
     assert {pace.of(config) for config in [*configs, RunConfig("Venture")]} == {100.0}
     assert sorted(asked) == sorted([*worlds, "Venture"])
+
+
+@pytest.mark.parametrize("state", ["waiting", "running"])
+def test_the_time_of_a_run_that_names_code_is_told_without_importing_it(
+    state: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gift.py").write_text("from deepcs.envs.mazes import KeyHallway as make\n")
+    monkeypatch.chdir(tmp_path)
+    run = waiting("KeyHallway", 1600).run
+    gift = replace(run, config=replace(run.config, world="gift:make"))
+    logged = RunConfig("Freeway"), 10.0
+    pace = Pace([logged], Measured("Freeway", 2, {2: 20.0}))
+    statuses = [RunStatus(gift, state, 0, math.nan, math.nan, "")]
+    assert seconds_left(statuses, pace) == pytest.approx(160)
+    assert longest_first(statuses, pace) == [gift]
+    assert "gift" not in sys.modules
 
 
 def test_two_at_once_take_half_as_long_unless_one_is_longer_than_all_others() -> None:

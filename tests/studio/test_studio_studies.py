@@ -39,6 +39,19 @@ def test_a_report_opens_where_the_folder_is_the_study_itself(study: Path) -> Non
             assert studio.get(f"/reports/{path}").status_code == 404
 
 
+def test_a_film_of_a_report_is_told_in_ranges(studio: Address, study: Path) -> None:
+    (study / "report" / "film.mp4").write_bytes(bytes(range(100)))
+    whole = studio.get("/reports/study/report/film.mp4")
+    assert (whole.status_code, whole.content) == (200, bytes(range(100)))
+    assert (whole.headers["content-type"], whole.headers["accept-ranges"]) == ("video/mp4", "bytes")
+    part = studio.get("/reports/study/report/film.mp4", headers={"range": "bytes=90-"})
+    assert (part.status_code, part.content) == (206, bytes(range(90, 100)))
+    assert part.headers["content-range"] == "bytes 90-99/100"
+    for answer in (whole, part):
+        assert answer.headers["content-security-policy"].startswith("sandbox allow-same-origin")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
 def test_a_log_that_is_kept_compressed_is_told_as_it_was(studio: Address, study: Path) -> None:
     log = study / "runs" / DONE / "games.csv"
     log.write_text(

@@ -33,7 +33,7 @@ from deepcs.analysis.style import (
     styled,
 )
 from deepcs.analysis.tables import Cell, Column, Table, words
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 from deepcs.envs.seats import GameRecord
 from deepcs.runs.checkpoint import CheckpointError, checkpoint_steps, read_checked
 from deepcs.runs.evaluate import EVALUATION_FORMAT, Evaluation, evaluate, save_evaluation
@@ -86,7 +86,7 @@ class Evaluations:
             except ValueError as error:
                 self._say(f"{path} is damaged ({error}), so its games are played again.")
         self._say(f"Playing {games} games with {run.name} ...")
-        workers = None if known_game(run.config.world) else 0  # a maze is played before one starts
+        workers = None if find_game(run.config.world) else 0  # a maze is played before one starts
         agent = load_agent(run.path, step, allow_code=self._allow_code)
         result = evaluate(agent, games=games, seed=seed, workers=workers)
         self.folder.mkdir(parents=True, exist_ok=True)

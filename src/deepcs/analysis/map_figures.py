@@ -18,7 +18,7 @@ from deepcs.analysis.groups import Group, named
 from deepcs.analysis.room_figures import draw_rooms, draw_ways_out
 from deepcs.analysis.style import HEAT, WIDTH, file_name, new_figure, spaced, styled
 from deepcs.analysis.tables import Cell, Column, Table, words
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 from deepcs.curiosity.tiles import Room, Tile
 from deepcs.film import pyramid
 from deepcs.runs.logs import room_text
@@ -53,7 +53,7 @@ class Extent:
 
 def extent_of(group: Group, tiles: Mapping[Tile, int]) -> Extent:
     """A game's rooms as its facts have them; of another world, what was seen of it."""
-    game = known_game(group.world)
+    game = find_game(group.world)
     if game is not None:
         grid, bounds, screen = game.grid(group.config.tile), game.bounds, game.screen
         columns = np.minimum(np.arange(grid.columns + 1) * grid.tile, bounds.width)

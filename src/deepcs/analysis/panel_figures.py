@@ -18,7 +18,7 @@ from deepcs.analysis.paper_figures import GRID, after
 from deepcs.analysis.style import WIDTH, file_name, new_figure, spaced, styled
 from deepcs.analysis.tables import Cell, Column, Table, words
 from deepcs.curiosity.explorer import Explorer
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 from deepcs.curiosity.grid import CuriosityGrid
 from deepcs.curiosity.tiles import Tile
 from deepcs.envs.seats import Env
@@ -94,7 +94,7 @@ def look_at(agent: TrainedAgent, played: Played, steps: Sequence[int]) -> list[M
             touched[explorer.grid.here] = 1
         if step in steps:
             picture = enlarge_game(np.asarray(env.render()))
-            game, grid, player = known_game(agent.config.world), explorer.grid, explorer.position
+            game, grid, player = find_game(agent.config.world), explorer.grid, explorer.position
             if game is not None and isinstance(grid, CuriosityGrid) and player is not None:
                 draw_grid_over(picture, game, grid, player)
             moments.append(Moment(step, score, picture, explorer.plane.copy(), touched.copy()))

@@ -12,7 +12,7 @@ from deepcs.analysis.paper_figures import BEST_POLICIES, POSITIONS
 from deepcs.analysis.published import METHODS, TABLE, reads_other_bytes
 from deepcs.analysis.style import short, spaced
 from deepcs.analysis.tables import Cell, Column, Table, number_text, words
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 
 FRAMES = 4  # raw ones to a step
 PAPER = METHODS[-1]
@@ -21,7 +21,7 @@ OTHER_BUDGET, RAM, OTHER_BYTES = "†", "‡", "§"
 
 def other_bytes(worlds: Sequence[str]) -> str:
     """A sentence on those of the worlds whose tiles are not where the paper has them, if any."""
-    found = [facts for world in worlds if (facts := known_game(world)) is not None]
+    found = [facts for world in worlds if (facts := find_game(world)) is not None]
     names = [spaced(facts.name) for facts in found if reads_other_bytes(facts)]
     if not names:
         return ""
@@ -64,7 +64,7 @@ def published_table(results: Results) -> Iterator[Table]:
     nothing: list[Cell] = [None] * 4
     rows: list[list[Cell]] = [["frames", *(short(m.frames) for m in METHODS), None, *nothing]]
     for row in TABLE:
-        facts = known_game(row.game)
+        facts = find_game(row.game)
         mark = OTHER_BYTES if facts is not None and reads_other_bytes(facts) else ""
         cells: list[Cell] = [
             f"{row.label}{mark}",

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from deepcs.curiosity.game import Game
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def published(world: str) -> Published | None:
     >>> published("KeyHallway") is None
     True
     """
-    facts = known_game(world)
+    facts = find_game(world)
     return None if facts is None else _BY_GAME.get(facts.name)
 
 

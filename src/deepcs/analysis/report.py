@@ -55,7 +55,7 @@ from deepcs.analysis.settings_tables import (
 from deepcs.analysis.style import save_figure, spaced
 from deepcs.analysis.sweep_figures import sweep_figures
 from deepcs.analysis.tables import Table, save_table, to_csv
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 from deepcs.envs.mazes import MAZES
 from deepcs.film.record import record
 from deepcs.runs.checkpoint import CheckpointError
@@ -207,7 +207,7 @@ class Report:
     def _pictures(self, groups: Sequence[Group], bests: Sequence[Best]) -> Iterator[Drawing]:
         """A game of DeepCS in pictures, where the world can be seen."""
         ours = [group for group in groups if group.config.treatment == "deepcs" and group.finished]
-        if not ours or (known_game(ours[0].world) is None and ours[0].world not in MAZES):
+        if not ours or (find_game(ours[0].world) is None and ours[0].world not in MAZES):
             return
         group = ours[0]
         chosen = [best.run for best in bests if best.group is group]

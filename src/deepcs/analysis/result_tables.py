@@ -26,7 +26,7 @@ from deepcs.analysis.tables import (
     share_text,
     words,
 )
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 
 
 def scores_table(results: Results) -> Table:
@@ -135,7 +135,7 @@ def _scores(group: Group) -> list[Cell]:
 def games_table(results: Results) -> Iterator[Table]:
     """The player's position in RAM, tiles, rooms and weights of the study's games."""
     rows: list[list[Cell]] = []
-    games = {world: facts for world in results.worlds if (facts := known_game(world)) is not None}
+    games = {world: facts for world in results.worlds if (facts := find_game(world)) is not None}
     for world, facts in games.items():
         groups = [group for group in results.groups if group.world == world]
         tiles = sorted({group.config.tile or facts.tile for group in groups})

@@ -25,7 +25,7 @@ from deepcs.analysis.style import (
     styled,
 )
 from deepcs.analysis.tables import Cell, Column, Table, words
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 from deepcs.runs.config import RunConfig
 from deepcs.runs.saved_config import to_json
 
@@ -75,7 +75,7 @@ def setting(config: RunConfig, name: str) -> str:
     found: Any = to_json(config)
     for part in name.split("."):
         found = found[part]
-    game = known_game(config.world)
+    game = find_game(config.world)
     if name == "tile" and found is None and game is not None:
         found = game.tile
     return str(found)

@@ -30,6 +30,7 @@ from deepcs.runs.progress import display_for
 from deepcs.runs.shipped import PREFIX
 from deepcs.runs.train import resume, train
 from deepcs.runs.trained import TrainedAgent, load_agent
+from deepcs.system.importing import allow
 from deepcs.system.outputs import check_output
 
 
@@ -90,6 +91,7 @@ class Train:
         if named not in (None, "None"):
             base = RunConfig.from_preset(named, world)
         asked = _value_of("--agent", arguments) or base.agent
+        allow([asked])
         agent = find_agent(asked)
         settings_type: Any = agent.Settings
         learner = Annotated[

@@ -15,6 +15,7 @@ from deepcs.envs.roms import check_known
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.shipped import PREFIX, find_shipped
 from deepcs.system import limits
+from deepcs.system.importing import allow
 from deepcs.system.limits import check_whole
 
 MOST_PLAYERS = 4  # side by side on the page
@@ -34,7 +35,8 @@ class Served:
     port: int = 0
     """0: any that is free"""
     browser: bool = True
-    """open the address in a browser"""
+    """open the address in a browser; never one with a token, which a browser's command line would \
+show to other users"""
 
     def serve(self, folder: Path, place: str, own_worlds: tuple[str, ...] = ()) -> None:
         check_whole("port {}", self.port, 0, 65_535)
@@ -118,6 +120,7 @@ class Play(Served):
     def run(self) -> None:
         check_whole("seed {}", self.seed, 0, limits.GAME_NUMBER)
         world = world_name(self.game)
+        allow([world])
         check_known(world)
         own = (world,) if ":" in world else ()
         self.serve(Path(), f"#/play?{urlencode({'world': world, 'game': self.seed})}", own)

@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from deepcs.curiosity.game import Game
 from deepcs.curiosity.twelve import TWELVE
 from deepcs.system.first import do_first
-from deepcs.system.importing import is_allowed, load_object
+from deepcs.system.importing import allow, is_allowed, load_object
 from deepcs.system.spelling import the_nearest
 from deepcs.system.warning import DeepcsWarning
 
@@ -121,9 +121,12 @@ def game_named(name: str) -> Game | None:
 
 
 def find_game(name: str) -> Game | None:
-    """The game of that name in any clear spelling, or that is named by `module:NAME`; or None."""
+    """The game of that name in any clear spelling, or that is named by `module:NAME`; or None.
+
+    The latter is imported only if it is allowed: asking what a saved run's world is runs no code.
+    """
     if ":" in name:
-        return _own_game(name)
+        return _own_game(name) if is_allowed(name) else None
     found = game_named(name)
     if found is not None:
         return found
@@ -132,11 +135,6 @@ def find_game(name: str) -> Game | None:
         return None
     begins = [each for each in _all().values() if plain_name(each.name).startswith(wanted)]
     return begins[0] if len(begins) == 1 else None
-
-
-def known_game(world: str) -> Game | None:
-    """The game of that name in a saved run; `module:NAME`, the run's own code, only if allowed."""
-    return find_game(world) if ":" not in world or is_allowed(world) else None
 
 
 def _own_game(path: str) -> Game | None:
@@ -151,9 +149,12 @@ def _own_game(path: str) -> Game | None:
 def game(name: str) -> Game:
     """The game of that name, in any clear spelling: `montezuma_revenge`, `ALE/Pitfall-v5`.
 
+    `module:NAME` is imported: it is the caller's own.
+
     >>> game("montezuma_revenge").tile
     16
     """
+    allow([name])
     found = find_game(name)
     if found is not None:
         return found

@@ -26,7 +26,7 @@ from deepcs.envs.roms import atari_game, check_known
 from deepcs.envs.seats import Env, Spaces, spaces_of_env
 from deepcs.envs.wrapper import CuriosityWrapper
 from deepcs.system import limits
-from deepcs.system.importing import load_object
+from deepcs.system.importing import allow, load_object
 from deepcs.system.limits import check_whole
 from deepcs.system.spelling import the_nearest
 
@@ -53,9 +53,12 @@ def world_name(name: str) -> str:
 
 
 def make_actor(world: str | Game, *, render_mode: str | None = None, **settings: Any) -> Env:
-    """One actor; settings as in AtariActor, of which a maze takes those it has."""
+    """One actor; settings as in AtariActor, of which a maze takes those it has.
+
+    A world named as module:name is imported: whoever makes a world runs its code.
+    """
     name = world.name if isinstance(world, Game) else world_name(world)
-    game = world if isinstance(world, Game) else atari_game(name)
+    game = world if isinstance(world, Game) else _game_to_make(name)
     if game is not None:
         _check_settings(name, settings)
         by_position = settings.get("place", "position") == "position"
@@ -68,6 +71,12 @@ def make_actor(world: str | Game, *, render_mode: str | None = None, **settings:
     grid = settings.pop("grid", "plane")
     settings["tile"] = 1 if settings.get("tile") is None else check_whole_tile(settings["tile"])
     return MAZES[name](grid=grid == "plane", render_mode=render_mode, **settings)
+
+
+def _game_to_make(name: str) -> Game | None:
+    """The game of a world's canonical name; None: it is an environment, or a maze."""
+    allow([name])
+    return atari_game(name)
 
 
 def check_not_ataris(world: str, settings: dict[str, Any]) -> None:
@@ -325,7 +334,7 @@ def make_vec(
         factory = functools.partial(_call, world)
         mix = False
     else:
-        known = world if isinstance(world, Game) else atari_game(world_name(world))
+        known = world if isinstance(world, Game) else _game_to_make(world_name(world))
         # A worker gets the game itself: it may be known to this process alone.
         factory = functools.partial(make_actor, known or world, **settings)
         if mix and weight is None:

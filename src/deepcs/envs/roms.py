@@ -54,7 +54,7 @@ def rom_path(name: str) -> Path:
 def atari_game(name: str) -> Game | None:
     """The game of that name: a known one, or another of ale-py's, whose positions are unknown.
 
-    None: it is no Atari game.
+    None: it is no Atari game, or a `module:NAME` that nobody has allowed to be imported.
     """
     rom = None if ":" in name or game_named(name) else rom_named(name)
     # Asked before `find_game`, for which Atlantis may be the beginning of Atlantis2.

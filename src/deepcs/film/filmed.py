@@ -13,6 +13,7 @@ from deepcs.envs.make import make_actor
 from deepcs.envs.protocol import Protocol
 from deepcs.envs.roms import atari_game
 from deepcs.envs.seats import Env
+from deepcs.system.importing import allow
 
 
 class FilmedEmulator(Emulator):
@@ -77,6 +78,7 @@ def make_filmed(world: str, settings: dict[str, Any], actor: type[AtariActor] = 
     """
     if settings.get("lifetime") == "never":
         settings = {**settings, "lifetime": "game"}
+    allow([world])  # as in make_actor
     game = atari_game(world)
     if game is not None:
         return actor(game, render_mode="rgb_array", **settings)

@@ -43,7 +43,7 @@ from deepcs.runs.novel import (
 from deepcs.runs.precision import Choice, choose_here
 from deepcs.runs.presets import check_preset, check_preset_is_whole, preset
 from deepcs.runs.treatment import Treatment, treatment
-from deepcs.system.importing import is_path
+from deepcs.system.importing import allow, check_allowed, is_path
 
 PAPER_STEPS = 160_000_000
 TEN_MINUTES = {"atari": 500_000, "maze": 10_000_000}  # steps, at what two cores reach
@@ -121,9 +121,12 @@ class RunConfig:
     def resolved(self) -> RunConfig:
         """With every choice made that needs no look at the world, and checked.
 
+        Imports what is named as module:name: of a config from a file only after `check_code`.
         Raises ValueError in one sentence.
         """
         self.check()
+        allow((self.world, self.agent, self.network))
+        self._check_preset()  # again: what a world of the user's own is was not known
         self.check_position()
         world = world_name(self.world)
         known = atari_game(world)
@@ -207,18 +210,22 @@ class RunConfig:
         return next((choice for choice in choices if choice is not None), None)
 
     def check(self) -> None:
-        """Raise ValueError for what can be refused without running code of the user's own."""
+        """Raise ValueError for what can be refused without running code that is not allowed."""
         check_values(self)
         protocol(self.protocol)
         check_network(self.network)
         check_graded(self.graded, self.full_novelty, self.treatment_settings)
-        world = world_name(self.world)
+        world_name(self.world)
+        self._check_preset()
+        if not is_path(self.agent):
+            checked_learner(self)
+
+    def _check_preset(self) -> None:
         if self.preset is not None:
+            world = world_name(self.world)
             kind = "games" if atari_game(world) else "mazes" if world in MAZES else None
             check_preset(self.preset, self.agent, kind)
             check_preset_is_whole(self.preset, self.learner)
-        if not is_path(self.agent):
-            checked_learner(self)
 
     def check_position(self) -> None:
         """Raise ValueError where the treatment needs positions that are not known here."""
@@ -271,7 +278,11 @@ class RunConfig:
 
     @property
     def is_atari(self) -> bool:
-        """Whether the world is an Atari game, of which alone there are protocols and frames."""
+        """Whether the world is an Atari game, of which alone there are protocols and frames.
+
+        Raises ValueError for module:name that is not allowed: only its code could tell.
+        """
+        check_allowed(self.world)
         return atari_game(self.world) is not None
 
     @property

@@ -15,6 +15,7 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
 from deepcs.runs.effects import check_effects
 from deepcs.studies.settings import OWN_KEYS, all_settings, fits, with_settings
+from deepcs.system.importing import allow
 from deepcs.system.limits import NAME, STUDY_RUNS, shown
 from deepcs.system.spelling import the_nearest
 
@@ -59,6 +60,7 @@ def read_experiment(where: str, table: Any, most: int = STUDY_RUNS) -> Iterator[
         raise StudyError(f"{where} lacks {' and '.join(missing)}; add {missing[0]} = ...")
     base = _base(where, table)
     agents = _names(where, {"agents": [base.agent], **table}, "agents")
+    allow(agents)  # a study's file is its user's own, and is read only to run it
     settings = _flat(where, "settings", table.get("settings", {}), agents)
     sweep = _flat(where, "sweep", table.get("sweep", {}), agents)
     for name, values in sweep.items():

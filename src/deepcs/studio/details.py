@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 from deepcs.film import pyramid
 from deepcs.runs.folder import SavedRun
 from deepcs.runs.load import read_curve, summarise_games
@@ -187,7 +187,7 @@ class Extent:
 
 
 def _extent(saved: SavedRun, columns: dict[str, np.ndarray]) -> Extent:
-    game = known_game(saved.config.world)
+    game = find_game(saved.config.world)
     if game is not None:
         grid = game.grid(saved.config.tile)
         return Extent(min(grid.rows, ACROSS), min(grid.columns, ACROSS), y_up=grid.y_up)

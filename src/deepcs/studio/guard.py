@@ -12,7 +12,6 @@ import hmac
 import ipaddress
 import socket
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -20,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-COOKIE = "deepcs_studio"
+COOKIE = "deepcs_studio"  # begins its name
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -66,15 +65,18 @@ class Door:
         known = {*LOOPBACK, self.host.lower(), *self.names}
         return name.lower() in known or _is_address(name.strip("[]"))
 
-    def admits(self, cookie: str) -> bool:
+    @property
+    def cookie(self) -> str:
+        """The cookie's name: all servers of a host share its cookies, whatever their port."""
+        return f"{COOKIE}_{self.port}"
+
+    def admits(self, cookies: str) -> bool:
         """Whether the cookies of a request hold the token, or none is needed."""
         if self.token is None:
             return True
-        try:
-            found = SimpleCookie(cookie).get(COOKIE)
-        except CookieError:
-            return False
-        return found is not None and self.is_token(found.value)
+        # By hand: http.cookies drops all that follow one that it cannot read.
+        pairs = (pair.strip().partition("=") for pair in cookies.split(";"))
+        return any(name == self.cookie and self.is_token(value) for name, _, value in pairs)
 
     def is_token(self, given: str) -> bool:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
@@ -145,7 +147,8 @@ class Guard:
         if len(given) != 1 or not self._door.is_token(given[0]):
             return None
         response = RedirectResponse("/", 303)
-        response.set_cookie(COOKIE, given[0], httponly=True, samesite="strict")
+        # Not strict: browsers would not send it on to "/" where a page elsewhere linked here.
+        response.set_cookie(self._door.cookie, given[0], httponly=True, samesite="lax")
         return response
 
 

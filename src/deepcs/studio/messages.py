@@ -154,8 +154,8 @@ class _Fields:
         return self._left.pop(name)
 
     def text(self, name: str) -> str:
-        value = self._take(name)
-        if not isinstance(value, str) or len(value) > LONGEST_NAME:
+        value: str = self._take(name)
+        if not _is_name(value):
             raise MessageError(f"Got a {name} that is no name.")
         return value
 
@@ -191,13 +191,20 @@ class _Fields:
 
     def names(self, name: str) -> tuple[str, ...]:
         found = self.items(name, MOST_NAMES)
-        if not all(isinstance(each, str) for each in found):
+        if not all(map(_is_name, found)):
             raise MessageError(f"Got {name} that are no names.")
         return tuple(found)
 
     def end(self) -> None:
         if self._left:
             raise MessageError("Got a message with more than belongs to it.")
+
+
+def _is_name(value: object) -> bool:
+    """Whether a value is text that can be said again: JSON may hold halves of characters."""
+    if not isinstance(value, str) or len(value) > LONGEST_NAME:
+        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _player(value: object) -> PlayerSpec:

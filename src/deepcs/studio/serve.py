@@ -41,6 +41,11 @@ class Served:
 
 def prepare(studio: Studio, host: str | None = None, port: int = 0) -> Served:
     """A server of a studio. host: None: this machine only, without a token; port 0: a free one."""
+    if host == "":
+        raise ServeError(
+            "Got host '', which is no address; give one of this machine's, 0.0.0.0 for all of "
+            "them, or leave it out."
+        )
     listening = _listen(host or "127.0.0.1", port)
     port = listening.getsockname()[1]
     token = None if host is None else secrets.token_urlsafe(24)
@@ -100,7 +105,8 @@ def serve(
     address = served.address + place
     print(f"The studio is at {address}", flush=True)
     print("Ctrl-C ends it.", flush=True)
-    if browser and _has_screen():
+    # A browser's command line shows the token to every user of the machine.
+    if browser and host is None and _has_screen():
         webbrowser.open(address)
     served.run()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,8 @@ from deepcs.studies.status import last_row
 from deepcs.studio.catalog import Catalog, NotHereError
 
 State = Literal["training", "done", "stopped"]
+Held = set[tuple[int, int]]
+LOGGED_SECONDS = 60.0  # since a row, that a run counts as training where locks are not told
 LOCKS = Path("/proc/locks")  # which files are locked; reading it locks nothing
 
 
@@ -57,12 +60,15 @@ class Summaries:
         held = held_files()
         return [self._of(name, held) for name in self._catalog.find().runs]
 
-    def _of(self, name: str, held: set[tuple[int, int]]) -> Summary:
+    def _of(self, name: str, held: Held | None) -> Summary:
         try:
             path = self._catalog.glance(name)
             return self._read(name, path, held)
         except (RunError, NotHereError) as error:
             return Summary(name, problem=str(error))
+        except OSError as error:
+            where, why = error.filename or name, error.strerror or error
+            return Summary(name, problem=f"{where} cannot be read ({why}).")
 
     def one(self, name: str) -> Summary:
         return self._of(name, held_files())
@@ -79,15 +85,17 @@ class Summaries:
             known = self._saved[path] = stamp, RunFolder(path).read_config()
         return known[1]
 
-    def _read(self, name: str, path: Path, held: set[tuple[int, int]]) -> Summary:
+    def _read(self, name: str, path: Path, held: Held | None) -> Summary:
         saved = self.saved(path)
         config, row = saved.config, last_row(path)
         checkpoints = checkpoint_steps(path / "checkpoints")
         step = max(row.step, checkpoints[-1] if checkpoints else 0)
         state: State = "stopped"
+        if held is None and was_just_logged(path):
+            state = "training"
         if checkpoints and checkpoints[-1] >= config.steps:
             state = "done"
-        if is_held(path / "lock", held) or holder(path) is not None:
+        if is_held(path / "lock", held or set()) or holder(path) is not None:
             state = "training"
         return Summary(
             name,
@@ -111,12 +119,12 @@ def finite(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def held_files() -> set[tuple[int, int]]:
-    """Device and inode of every file that some process has locked."""
+def held_files() -> Held | None:
+    """Device and inode of every file that some process has locked; None: this system tells none."""
     try:
         lines = LOCKS.read_text().splitlines()
     except OSError:
-        return set()
+        return None
     places = (re.search(r" FLOCK .* ([0-9a-f]+):([0-9a-f]+):(\d+) ", line) for line in lines)
     return {
         (os.makedev(int(place[1], 16), int(place[2], 16)), int(place[3]))
@@ -125,7 +133,14 @@ def held_files() -> set[tuple[int, int]]:
     }
 
 
-def is_held(lock: Path, held: set[tuple[int, int]]) -> bool:
+def was_just_logged(run: Path) -> bool:
+    try:
+        return time.time() - (run / "curve.csv").stat().st_mtime < LOGGED_SECONDS
+    except OSError:
+        return False
+
+
+def is_held(lock: Path, held: Held) -> bool:
     try:
         stat = lock.lstat()
     except OSError:

@@ -1,4 +1,8 @@
-"""Users' own parts, named as `module:name`."""
+"""Users' own parts, named as `module:name`: imported only where somebody has allowed it.
+
+A name that a file holds is data: a run's settings come from anywhere. It is allowed where a person
+names it, on a command line or in Python, and where a run may run its code (deepcs.runs.trust).
+"""
 
 from __future__ import annotations
 
@@ -10,23 +14,45 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from deepcs.system.first import do_first
+
 
 def is_path(name: str) -> bool:
     """Whether a name means a user's own part: module:name."""
     return ":" in name
 
 
+class NotAllowedError(ValueError):
+    """Code that nobody has allowed to be imported."""
+
+
 _allowed: set[str] = set()
 
 
 def allow(names: Iterable[str]) -> None:
-    """Trust these names, wherever they are read from."""
-    _allowed.update(names)
+    """Let what is module:name among these be imported, here and in processes started from now on.
+
+    Only for names that a person has given, or a run that `check_code` lets pass.
+    """
+    for name in names:
+        if is_path(name) and name not in _allowed:
+            _allowed.add(name)
+            do_first(f"allow {name}", allow, [name])
 
 
 def is_allowed(name: str) -> bool:
     """Whether `allow` was called with the name."""
     return name in _allowed
+
+
+def check_allowed(name: str) -> None:
+    """Raise NotAllowedError for a module:name that nobody has allowed."""
+    if is_path(name) and name not in _allowed:
+        raise NotAllowedError(
+            f"Got {name!r}, which is code that nobody has allowed to be imported here; look at it "
+            "first, then allow its run with --allow-code, or call resolved() of a RunConfig of "
+            "your own."
+        )
 
 
 _own: set[str] = set()  # packages that objects were loaded from
@@ -50,10 +76,12 @@ def load_object(path: str, wanted: str) -> Any:
     """The object that `module:name` names; the module may be in the current folder too.
 
     wanted: what to give instead, if there is no such object: it ends the ValueError's sentence.
+    Raises NotAllowedError, and imports nothing, unless the name is allowed.
     """
     module, _, name = path.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), name)):
         raise ValueError(f"Got {path!r}, which names nothing in Python; give {wanted}.")
+    check_allowed(path)
     if "" not in sys.path:
         sys.path.insert(0, "")  # the current folder, as `python -m` has it
     package = module.partition(".")[0]
