@@ -64,6 +64,17 @@ def test_a_study_may_not_change_otherwise(
     assert folder.read() == read_study("mine", TEXT)
 
 
+def test_a_study_of_ones_own_learner_may_grow_but_not_change_otherwise(tmp_path: Path) -> None:
+    own = TEXT.replace("seeds = 2", 'agents = ["own_parts:Reinforce"]\nseeds = 2')
+    folder = StudyFolder(tmp_path)
+    folder.lock()
+    folder.take(read_study("mine", own))
+    folder.take(read_study("mine", own.replace("10_000", "20_000")))
+    changed = own.replace("steps = 10_000", "steps = 20_000\nsettings = { reinforce.gamma = 0.9 }")
+    with pytest.raises(StudyError, match=r"with another Reinforce\.gamma; change it back"):
+        folder.take(read_study("mine", changed))
+
+
 def test_two_cannot_run_one_study(folder: StudyFolder) -> None:
     folder.lock()
     with pytest.raises(StudyError, match=r"Another process is running the study in .*; wait for"):

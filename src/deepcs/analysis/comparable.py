@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from deepcs.analysis.groups import Group
-from deepcs.curiosity.games import known_game
+from deepcs.curiosity.games import find_game
 from deepcs.curiosity.novelty import Novelty
 from deepcs.runs.config import RunConfig
 
@@ -64,7 +64,7 @@ def _units(config: RunConfig) -> tuple[Novelty, bool, int | None]:
     full = config.full_novelty
     tile = None
     if full.place == "position" and full.counts_places:
-        game = known_game(config.world)
+        game = find_game(config.world)
         tile = config.tile or (game.tile if game else 1)
     # A half-life, which fading alone has, stays: a visit then pays by its age, not 1.
     return dataclasses.replace(full, lifetime=None), config.graded, tile

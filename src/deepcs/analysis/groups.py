@@ -26,7 +26,6 @@ from deepcs.runs.errors import RunError
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.load import read_curve, summarise_games
 from deepcs.runs.logs import check_logs, parse_room, read_visits
-from deepcs.runs.saved_config import to_json
 from deepcs.studies.experiment import StudyRun
 from deepcs.studies.study import Study, differences
 
@@ -225,11 +224,11 @@ def gather(paths: Sequence[Path], about: str = "") -> Results:
 
 def _told_apart(first: RunConfig, other: RunConfig) -> str:
     """The settings in which a group differs from the first of its kind: `steps=500000`."""
-    values = to_json(other)
+    values = dataclasses.asdict(other)
     found = {}
     for name in differences(first, other):
         outer, _, inner = name.partition(".")
-        found[name] = values["learner"][inner] if inner else values[outer]
+        found[name] = values["learner"].get(inner) if inner else values[outer]
     return ", ".join(f"{name}={value}" for name, value in found.items())
 
 

@@ -116,14 +116,9 @@ def _check_apart(where: str, runs: Sequence[StudyRun]) -> None:
 
 def differences(one: RunConfig, other: RunConfig) -> list[str]:
     """Names of the settings in which two runs differ, such as tile or a2c.schedule."""
-    found = []
-    for field in dataclasses.fields(one):
-        ours, theirs = getattr(one, field.name), getattr(other, field.name)
-        if ours == theirs:
-            continue
-        if field.name == "learner":
-            name = one.agent_name
-            found += [f"{name}.{n}" for n in vars(ours) if vars(ours)[n] != vars(theirs).get(n)]
-        else:
-            found.append(field.name)
-    return found
+    # Of a learner of the user's own, a run read from its folder has a dict, as here.
+    ours, theirs = dataclasses.asdict(one), dataclasses.asdict(other)
+    found = [name for name in ours if name != "learner" and ours[name] != theirs[name]]
+    mine, its = (each["learner"] or {} for each in (ours, theirs))
+    names = dict.fromkeys((*mine, *its))
+    return found + [f"{one.agent_name}.{n}" for n in names if mine.get(n) != its.get(n)]
