@@ -70,7 +70,7 @@ FOLDERS = ("claims", "gymnasium", "learning", "tuning", "precision", "ending", "
 """of logs in docs/data; each may have blocks of its own, and one of where its runs come from"""
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
 LARGEST = 15_000_000  # bytes of all logs
-DRAWN = 900_000  # steps: shorter runs are in the tables only
+DRAWN = 2_000_000  # steps: shorter runs are in the tables only
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
