@@ -141,6 +141,32 @@ def test_what_no_node_has_is_refused_at_once(
     assert "--cpus-per-run 1 and --gpus-per-run 0.5, for which no node" in gpu
 
 
+def test_a_study_whose_last_node_with_room_has_left_says_so(tmp_path: Path) -> None:
+    file, out = write_study(tmp_path, STUDY.replace('"deepcs", ', "")), tmp_path / "out"
+    cluster = start(2, num_cpus=1)
+    try:
+        options = on_ray(cluster.address, "--cpus-per-run", "2")
+        with StudyProcess(file, out, *options) as study:
+            study.wait_until(lambda: bool(study.saved(NAMES[1])))
+            (node,) = cluster.worker_nodes
+            lost = node_processes(node)
+            for process in lost:
+                process.kill()
+            psutil.wait_procs(lost, timeout=20)
+            assert study.popen.stderr is not None
+            while "Runs wait" not in (line := study.popen.stderr.readline()):
+                assert study.popen.poll() is None
+            study.popen.send_signal(signal.SIGINT)
+            code, _, _ = study.finish()
+    finally:
+        cluster.shutdown()
+    assert code == 128 + signal.SIGINT
+    assert line == (
+        "deepcs: Runs wait with --cpus-per-run 2, for which no node of the cluster has room (there "
+        "are: 1 CPUs, 0 GPUs); add such a node, or stop and give less.\n"
+    )
+
+
 def test_another_deepcs_on_a_node_and_another_ray_are_named(
     one_node: cluster_utils.Cluster, tmp_path: Path
 ) -> None:

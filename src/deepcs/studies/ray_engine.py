@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from typing import Any
 from deepcs.runs.loop import Stop
 from deepcs.studies.job import Job, JobProcess
 from deepcs.studies.ray_nodes import (
+    RoomWatch,
     Share,
     check_nodes,
     connect,
@@ -65,7 +67,7 @@ class Cluster:
             if stop.signal is None:
                 folder, ours = os.getcwd(), this_deepcs()
                 waiting = {task.remote(job.to_json(), folder, ours): job for job in jobs}
-            told = False
+            told, room = False, RoomWatch(ray, self.share)
             while waiting:
                 if stop.signal is not None and not told:
                     told = True
@@ -77,6 +79,8 @@ class Cluster:
                     if reason is not None:
                         failed(job, reason)
                 show()
+                if (lacking := room.look()) is not None:
+                    print(f"deepcs: {lacking}", file=sys.stderr, flush=True)
         finally:
             if waiting:  # an exception: let them save
                 _cancel(ray, waiting)

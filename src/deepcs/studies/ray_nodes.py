@@ -9,6 +9,7 @@ import logging
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from deepcs.studies.experiment import StudyError
 KNOCK_SECONDS = 5.0
 CHECK_SECONDS = 120.0  # for a node to start a process that imports deepcs
 POLL_SECONDS = 0.25
+ROOM_SECONDS = 10.0  # between looks whether a node has room
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,9 @@ def check_nodes(ray: Any, share: Share, folder: Path, stop: Stop) -> None:
 
     folder: of the study; on storage that all nodes share.
     """
-    alive = [node for node in ray.nodes() if node["Alive"]]
-    nodes = [node for node in alive if share.fits(node["Resources"])]
+    nodes = [node for node in _alive(ray) if share.fits(node["Resources"])]
     if not nodes:
-        raise StudyError(_no_room(share, [node["Resources"] for node in alive]))
+        raise StudyError(f"Got {_no_room(ray, share)}; give less, or add such a node first.")
     for node, found in zip(nodes, _look(ray, nodes, folder, stop), strict=False):
         name = f"The node {node['NodeManagerHostname']}"
         if isinstance(found, str):
@@ -123,15 +124,39 @@ def check_nodes(ray: Any, share: Share, folder: Path, stop: Stop) -> None:
             raise StudyError(f"{complaint}.")
 
 
-def _no_room(share: Share, resources: Sequence[dict[str, float]]) -> str:
+class RoomWatch:
+    """Tells, while runs wait, that the last node with room for one has left."""
+
+    def __init__(self, ray: Any, share: Share) -> None:
+        self._ray, self._share = ray, share
+        self._next, self._room = time.monotonic() + ROOM_SECONDS, True
+
+    def look(self) -> str | None:
+        """What to say now; None: nothing new."""
+        if time.monotonic() < self._next:
+            return None
+        self._next = time.monotonic() + ROOM_SECONDS
+        had, self._room = (
+            self._room,
+            any(self._share.fits(node["Resources"]) for node in _alive(self._ray)),
+        )
+        if self._room or not had:
+            return None
+        lacking = _no_room(self._ray, self._share)
+        return f"Runs wait with {lacking}; add such a node, or stop and give less."
+
+
+def _alive(ray: Any) -> list[Any]:
+    return [node for node in ray.nodes() if node["Alive"]]
+
+
+def _no_room(ray: Any, share: Share) -> str:
     wanted = f"--cpus-per-run {share.cpus}"
     wanted += f" and --gpus-per-run {share.gpus:g}" if share.gpus else ""
+    resources = [node["Resources"] for node in _alive(ray)]
     kinds = {f"{r.get('CPU', 0):g} CPUs, {r.get('GPU', 0):g} GPUs" for r in resources}
     has = "; ".join(sorted(kinds))
-    return (
-        f"Got {wanted}, for which no node of the cluster has room (there are: {has}); give less, "
-        "or add such a node first."
-    )
+    return f"{wanted}, for which no node of the cluster has room (there are: {has})"
 
 
 def _look(ray: Any, nodes: Sequence[Any], folder: Path, stop: Stop) -> Iterator[Any]:
