@@ -253,7 +253,9 @@ class Group:
         if self._process is None:
             memory = shared_memory(os.sysconf("SC_PAGE_SIZE"))
             try:
-                self._process = Process("The player's process", memory, False, build_stage)
+                self._process = Process(
+                    "The player's process", memory, False, build_stage, advice="begin again"
+                )
             finally:
                 os.close(memory)
             self._process.answer()
