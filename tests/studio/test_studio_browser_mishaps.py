@@ -191,12 +191,15 @@ def test_the_labels_of_a_chart_are_whole_and_tell_their_ticks_apart(
                 const labels = [...chart.element.querySelectorAll("text[text-anchor=end]")];
                 const told = labels.map((label) => [label.textContent, label.getBBox().x]);
                 chart.element.remove();
-                return told;
+                return [told, chart.element.querySelector(".ends").textContent];
             });
         }""",
         RANGES,
     )
-    for values, labels in zip(RANGES, found, strict=True):
+    for values, (labels, ends) in zip(RANGES, found, strict=True):
+        low, high = values
+        allowed = 0.02 * abs(high - low) + 1e-9 * abs(high)
+        assert abs(float(ends.replace(",", "")) - high) <= allowed, (values, ends)
         ticks = [text for text, _ in labels if text != "10"]  # at the end of the other axis
         assert len(ticks) == len(set(ticks)) >= 3, (values, ticks)
         assert all(left >= 0 for _, left in labels), (values, labels)

@@ -76,8 +76,9 @@ export function lineChart(title) {
   }
 
   function tell(values, when = "") {
+    const digits = telling(series.flatMap(({ y }) => y).filter(Number.isFinite));
     const parts = values.map((value, k) => {
-      const part = el("span", { text: measured(value), title: series[k].name });
+      const part = el("span", { text: measured(value, digits), title: series[k].name });
       if (series.length > 1) part.style.color = series[k].colour;
       return part;
     });
@@ -107,6 +108,13 @@ export function lineChart(title) {
       drawAgain();
     },
   };
+}
+
+/** How many digits tell such values apart: three of their range. */
+function telling(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const most = Math.max(-low, high);
+  return high - low > most * TOLD ? 3 + Math.max(0, Math.floor(Math.log10(most / (high - low)))) : 3;
 }
 
 /** Where a key takes the cross; from: null: it begins at the end. */
@@ -176,10 +184,10 @@ function labelled(values) {
   const [size, letter] = (step >= 1000 && UNITS.find(([each]) => most >= each)) || [1, ""];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
   const whole = Math.floor(Math.log10(most / size));
-  const telling = whole - Math.floor(Math.log10(step / size) + 1e-9); // digits behind the first
+  const behind = whole - Math.floor(Math.log10(step / size) + 1e-9); // the first digit
   const written = (value) =>
     Math.max(whole, digits) > MOST_DIGITS
-      ? value.toExponential(Math.max(0, telling))
+      ? value.toExponential(Math.max(0, behind))
       : `${(value / size).toFixed(digits)}${letter}`;
   const label = (value) => (Math.abs(value) < step / 1e6 ? "0" : written(value));
   return values.map((value) => [value, label(value)]);
