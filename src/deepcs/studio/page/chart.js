@@ -114,7 +114,8 @@ export function lineChart(title) {
 function telling(values) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const most = Math.max(-low, high);
-  return high - low > most * TOLD ? 3 + Math.max(0, Math.floor(Math.log10(most / (high - low)))) : 3;
+  if (!(high - low > most * TOLD)) return 3;
+  return 3 + Math.max(0, Math.floor(Math.log10(most / (high - low))));
 }
 
 /** Where a key takes the cross; from: null: it begins at the end. */

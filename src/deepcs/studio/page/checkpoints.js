@@ -5,12 +5,13 @@ import { el, short } from "./dom.js";
 /** chosen: a step; undefined: the newest, whichever that is by then. Null: nothing to choose. */
 export function checkpointSlider(steps, chosen, key, choose) {
   if (steps.length < 2) return null;
-  const at = chosen === undefined ? steps.length - 1 : steps.findLastIndex((step) => step <= chosen);
+  const last = steps.length - 1;
+  const at = chosen === undefined ? last : steps.findLastIndex((step) => step <= chosen);
   const shown = el("output", { text: chosen === undefined ? "newest" : short(chosen) });
   const field = el("input", {
     type: "range",
     min: 0,
-    max: steps.length - 1,
+    max: last,
     step: 1,
     value: Math.max(at, 0),
     "data-key": key,

@@ -302,7 +302,8 @@ export class Theatre {
   }
 
   async draw(data, length) {
-    const { sizes, players } = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 8, length)));
+    const head = new TextDecoder().decode(new Uint8Array(data, 8, length));
+    const { sizes, players } = JSON.parse(head);
     const cards = this.cards;
     if (cards.length !== sizes.length) return;
     let at = 8 + length;
