@@ -7,6 +7,8 @@ import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -39,3 +41,14 @@ def wait_for_step(page: Page, least: int) -> None:
 
 def button(page: Page, name: str) -> Any:
     return page.get_by_role("button", name=name, exact=True)
+
+
+def players() -> set[psutil.Process]:
+    """The players' processes of every server that this process runs."""
+    children = psutil.Process().children()
+    return {child for child in children if "deepcs.system.process" in child.cmdline()}
+
+
+def kill_players() -> None:
+    for player in players():
+        player.kill()

@@ -171,6 +171,58 @@ def test_a_chart_has_ticks_in_one_unit(studio: Address, page: Page) -> None:
     assert all("k" not in labels for labels in found)
 
 
+RANGES = [
+    *([0.00012, 0.00013], [2.894002, 2.894003], [17243.3, 17243.5], [1000200, 1000250], [-1e-9, 0]),
+    *([1e-12, 3e-12], [0, 1e30], [-1.2e12, 3], [1, 1 + 2**-52], [1e17, 1e17], [-12345.678, -12345]),
+]
+
+
+def test_the_labels_of_a_chart_are_whole_and_tell_their_ticks_apart(
+    studio: Address, page: Page
+) -> None:
+    page.goto(f"{studio.http}/#/runs")
+    found = page.evaluate(
+        """async (ranges) => {
+            const { lineChart } = await import("/page/chart.js");
+            return ranges.map((y) => {
+                const chart = lineChart("a");
+                document.body.append(chart.element);
+                chart.update([{ name: "a", colour: "red", x: [0, 10], y }]);
+                const labels = [...chart.element.querySelectorAll("text[text-anchor=end]")];
+                const told = labels.map((label) => [label.textContent, label.getBBox().x]);
+                chart.element.remove();
+                return [told, chart.element.querySelector(".ends").textContent];
+            });
+        }""",
+        RANGES,
+    )
+    for values, (labels, ends) in zip(RANGES, found, strict=True):
+        low, high = values
+        allowed = 0.02 * abs(high - low) + 1e-9 * abs(high)
+        assert abs(float(ends.replace(",", "")) - high) <= allowed, (values, ends)
+        ticks = [text for text, _ in labels if text != "10"]  # at the end of the other axis
+        assert len(ticks) == len(set(ticks)) >= 3, (values, ticks)
+        assert all(left >= 0 for _, left in labels), (values, labels)
+
+
+def test_the_arrow_keys_tell_a_charts_values(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/#/run?name=hall&name=plain")
+    page.wait_for_selector(".chart svg")
+    plot, told = page.locator(".plot").first, page.locator(".ends").first
+    at_the_end = told.inner_text()
+    plot.focus()
+    assert told.get_attribute("aria-live") == "polite"
+    first, *_, before, last = studio.ask("run", "hall")["curve"]["step"]
+    for key, step in (("ArrowLeft", last), ("ArrowLeft", before), ("Home", first)):
+        page.keyboard.press(key)
+        shown = f"{step / 1000:.3g}k" if step >= 1000 else str(step)
+        assert told.inner_text().endswith(f"at step {shown}")
+        assert page.locator(".cross").count() == 1
+    page.keyboard.press("Tab")
+    assert told.inner_text() == at_the_end
+    assert told.get_attribute("aria-live") is None
+
+
 def test_eighteen_actions_are_arrows_in_columns(studio: Address, page: Page) -> None:
     page.goto(f"{studio.http}/#/watch?p=run:alien&p=run:alien&p=run:alien")
     wait_for_step(page, 1)

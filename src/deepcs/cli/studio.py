@@ -94,8 +94,10 @@ class Watch(Served):
     def _player(self, name: str, folder: Path) -> str:
         """As it is in the page's URL."""
         if _is_run(name):
-            at = "" if self.step is None else f"@{self.step}"
-            return f"run:{Path(name).resolve().relative_to(folder).as_posix()}{at}"
+            run = Path(name).resolve().relative_to(folder).as_posix()
+            # Behind the last @ is the step, so a name with an @ in it ends with one more.
+            ends = "@" in run or self.step is not None
+            return f"run:{run}{'@' if ends else ''}{'' if self.step is None else self.step}"
         if Path(name).is_dir() and not name.startswith(PREFIX):
             raise StudioError(
                 f"Got {name}, which is a folder, but not of a run; give the folder that "

@@ -66,6 +66,7 @@ class Group:
         self._process: Process | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="studio-group")
         self._turn = asyncio.Lock()  # one question to the process at a time
+        self._cuts = 0  # how often the page has asked for something else than playing on
         self._changed = asyncio.Event()
         self._page: Page | None = None
         self._hidden = False
@@ -83,6 +84,7 @@ class Group:
         async with self._turn:
             cast: Cast = await self._ask("open", roles, game, greedy)
         if not cast.refusal:
+            self._cuts += 1
             self.state = Playing(game, greedy, self.state.speed)
             self._waits, self._players = cast.waits, len(roles)
             self._pressed = self._held = frozenset()
@@ -174,15 +176,26 @@ class Group:
                 await self._changed.wait()
                 due = time.monotonic()
                 continue
-            steps, pictures, period = self._measure()
-            progress = await self._do("advance", steps, pictures, self._take_keys())
-            for k, showing in enumerate(progress.showings):
-                await asyncio.sleep(max(0.0, due + k * period / pictures - time.monotonic()))
-                await self._offer(showing)
-            if progress.over:
+            cuts, (steps, pictures, period) = self._cuts, self._measure()
+            async with self._turn:
+                if cuts != self._cuts:
+                    continue
+                progress: Progress = await self._ask("advance", steps, pictures, self._take_keys())
+            if await self._show_in_time(progress.showings, due, period, cuts) and progress.over:
                 await self._end()
             due = max(due + period, time.monotonic())
             await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+    async def _show_in_time(
+        self, showings: Sequence[bytes], due: float, period: float, cuts: int
+    ) -> bool:
+        """Spread pictures over a step; whether none was left out because a newer one was shown."""
+        for k, showing in enumerate(showings):
+            await asyncio.sleep(max(0.0, due + k * period / len(showings) - time.monotonic()))
+            if cuts != self._cuts:
+                return False
+            await self._offer(showing)
+        return cuts == self._cuts
 
     def _measure(self) -> tuple[int, int, float]:
         """Steps to take in one request, pictures to show of the last, and the seconds they last."""
@@ -226,8 +239,10 @@ class Group:
             self._page = None
 
     async def _do(self, verb: str, *args: Any) -> Progress:
+        """What the page asks for is shown at once: what `_play` still has to show is older."""
         async with self._turn:
             progress: Progress = await self._ask(verb, *args)
+            self._cuts += 1
         return progress
 
     async def _ask(self, verb: str, *args: Any) -> Any:
@@ -238,7 +253,9 @@ class Group:
         if self._process is None:
             memory = shared_memory(os.sysconf("SC_PAGE_SIZE"))
             try:
-                self._process = Process("The player's process", memory, False, build_stage)
+                self._process = Process(
+                    "The player's process", memory, False, build_stage, advice="begin again"
+                )
             finally:
                 os.close(memory)
             self._process.answer()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -43,8 +44,8 @@ class Tally:
 
     def add(self, reward: float, info: dict[str, Any]) -> None:
         self.info = info
-        self.last_reward = float(info.get("game_reward", reward))
-        self.last_intrinsic = float(info.get("intrinsic", 0.0))
+        self.last_reward = number_of(info.get("game_reward"), reward)
+        self.last_intrinsic = number_of(info.get("intrinsic"), 0.0)
         self.score += self.last_reward
         self.intrinsic += self.last_intrinsic
         self.steps += 1
@@ -61,7 +62,8 @@ class Player(ABC):
         self.actions = action_names(env)
         self.explorer: Explorer | None = None
         if env.has_wrapper_attr("explorer"):
-            self.explorer = env.get_wrapper_attr("explorer")
+            explorer = env.get_wrapper_attr("explorer")
+            self.explorer = explorer if isinstance(explorer, Explorer) else None
         self.over = True
         self.tally = Tally()
         self._has_lives = False
@@ -72,7 +74,7 @@ class Player(ABC):
         """Start a game; noise: of whatever the player draws."""
         observation, info = self.env.reset(seed=world_seed)
         self.tally = Tally(info=info)
-        self._has_lives = bool(info.get("lives"))
+        self._has_lives = number_of(info.get("lives"), 0.0) > 0
         self.action = None
         self.over = False
         self.start(observation, noise)
@@ -112,21 +114,18 @@ class Player(ABC):
         return {}
 
     def numbers(self) -> dict[str, Any]:
-        """The game's state, as JSON values."""
-        tally = self.tally
-        info = tally.info
+        """The game's state, as JSON values; an environment's own infos may hold anything."""
+        tally, explorer = self.tally, self.explorer
         return {
             "score": tally.score,
             "intrinsic": tally.intrinsic,
             "step": tally.steps,
             "R": tally.last_reward,
             "I": tally.last_intrinsic,
-            "tiles": int(info.get("tiles", 0)),
-            "lives": int(info["lives"]) if self._has_lives else None,
-            "room": list(map(int, info.get("room", ()))),
-            "rooms": [list(map(int, room)) for room in self.explorer.rooms]
-            if self.explorer
-            else [],
+            "tiles": explorer.tiles if explorer else 0,
+            "lives": number_of(tally.info.get("lives"), 0.0) if self._has_lives else None,
+            "room": list(map(int, explorer.info()["room"])) if explorer else [],
+            "rooms": [list(map(int, room)) for room in explorer.rooms] if explorer else [],
             "over": self.over,
             "action": self.action,
             "boxes": self._boxes(),
@@ -235,6 +234,15 @@ class Person(Player):
 
     def choose(self, keys: frozenset[str]) -> Any:
         return None if self._may_wait and not keys else np.int64(self._action_of(keys))
+
+
+def number_of(value: object, otherwise: float) -> float:
+    """A number that an environment's info may hold, or what holds where it is none."""
+    if isinstance(value, (Real, np.ndarray)):
+        array = np.asarray(value)
+        if array.ndim == 0 and array.dtype.kind in "biuf":
+            return float(array)
+    return otherwise
 
 
 def batch_of_one(observation: Any) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from deepcs.studio.catalog import Catalog, NotHereError
 from deepcs.studio.group import Group
@@ -17,6 +17,7 @@ from deepcs.studio.messages import (
     Message,
     MessageError,
     Open,
+    Order,
     PlayerSpec,
     parse,
 )
@@ -25,8 +26,11 @@ from deepcs.system.process import WorkerError
 
 MOST_GROUPS = 6  # processes in parallel
 KEPT_SECONDS = 60.0  # that a group waits for its page to come back
-REFUSED, FAILED, MOVED = 1008, 1011, 4001  # why a connection is closed
+HIDDEN_SECONDS = 300.0  # after which a hidden page has to do without its players
+REFUSED, FAILED, MOVED, RESTS = 1008, 1011, 4001, 4002  # why a connection is closed
 LEFT = 1006  # without a word of the page
+DONE = 4000  # the page says that it will not come back
+LAST_WORD = 5.0  # seconds that a page may take to say so
 
 
 class Groups:
@@ -39,11 +43,13 @@ class Groups:
         self._pages: dict[str, WebSocket] = {}
         self._allowed: dict[str, tuple[str, ...]] = {}
         self._leaving: dict[str, asyncio.Task[None]] = {}
+        """groups that end soon, unless their page comes back or is shown"""
 
     async def talk(self, page: WebSocket) -> None:
         """A whole connection; a malformed message closes it, and no other."""
         await page.accept()
         group: Group | None = None
+        returns = True
         try:
             while True:
                 message = await _hear(page)
@@ -55,8 +61,11 @@ class Groups:
                     raise MessageError("Got an order before anything was opened.")
                 else:
                     await group.obey(message)
-        except (WebSocketDisconnect, asyncio.CancelledError):
-            pass  # the page has left, or the server ends
+                    self._rest(page, group, message)
+        except WebSocketDisconnect as left:
+            returns = left.code != DONE and await _last_word(page) != DONE
+        except asyncio.CancelledError:
+            pass  # the server ends
         except MessageError as error:
             await _close(page, REFUSED, str(error))
         except WorkerError as error:
@@ -67,7 +76,7 @@ class Groups:
             await _close(page, FAILED, "The player's process has ended.")
         finally:
             if group is not None:
-                self._leave(page, group)
+                self._leave(page, group, returns)
 
     async def _enter(
         self, page: WebSocket, message: Open | Attach, group: Group | None
@@ -135,32 +144,52 @@ class Groups:
 
     async def _take(self, page: WebSocket, group: Group) -> None:
         """The page controls the group; one that did before is told so."""
-        leaving = self._leaving.pop(group.name, None)
-        if leaving is not None:
-            leaving.cancel()
+        self._keep(group.name)
         before = self._pages.get(group.name)
         self._pages[group.name] = page
         if before is not None and before is not page:
             group.detach(before)
             await _close(before, MOVED, "This game went on in another page.")
 
-    def _leave(self, page: WebSocket, group: Group) -> None:
+    def _rest(self, page: WebSocket, group: Group, message: Message) -> None:
+        """A page that stays hidden gives its process to others; shown again, it comes back."""
+        if self._pages.get(group.name) is not page:
+            return
+        if message == Order("hide"):
+            self._later(group.name, self._close_hidden(page))
+        elif message == Order("show"):
+            self._keep(group.name)
+
+    async def _close_hidden(self, page: WebSocket) -> None:
+        await asyncio.sleep(HIDDEN_SECONDS)
+        await _close(page, RESTS, "The page was hidden for long.")
+
+    def _leave(self, page: WebSocket, group: Group, returns: bool) -> None:
         if self._pages.get(group.name) is page:
             del self._pages[group.name]
             group.detach(page)
-            self._leaving[group.name] = asyncio.create_task(self._wait(group))
+            self._later(group.name, self._wait(group, returns))
 
-    async def _wait(self, group: Group) -> None:
+    async def _wait(self, group: Group, returns: bool) -> None:
         """A page that is reloaded finds its game as it was."""
-        if not group.dead and group.cast is not None:
+        if returns and not group.dead and group.cast is not None:
             await asyncio.sleep(KEPT_SECONDS)
         self._leaving.pop(group.name, None)
         await self._end(group.name)
 
-    async def _end(self, name: str) -> None:
+    def _later(self, name: str, ends: Coroutine[Any, Any, None]) -> None:
+        """Instead of what was to end the group before."""
+        self._keep(name)
+        self._leaving[name] = asyncio.create_task(ends)
+
+    def _keep(self, name: str) -> None:
+        """Whatever was to end the group does not."""
         leaving = self._leaving.pop(name, None)
         if leaving is not None:
             leaving.cancel()
+
+    async def _end(self, name: str) -> None:
+        self._keep(name)
         group = self._groups.pop(name, None)
         if group is not None:
             await group.close()
@@ -180,6 +209,17 @@ async def _hear(page: WebSocket) -> Message:
     return parse(text)
 
 
+async def _last_word(page: WebSocket) -> int:
+    """The code with which a page has left, behind all that it had said before."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LAST_WORD):
+            while page.client_state is WebSocketState.CONNECTED:
+                received = await page.receive()
+                if received["type"] == "websocket.disconnect":
+                    return int(received.get("code") or LEFT)
+    return LEFT
+
+
 async def _tell(page: WebSocket, what: Any) -> None:
     """Send a message; raises WebSocketDisconnect if the page has left."""
     try:
@@ -189,7 +229,6 @@ async def _tell(page: WebSocket, what: Any) -> None:
 
 
 async def _close(page: WebSocket, code: int, reason: str) -> None:
-    try:
+    """Close a connection, if it is not closed already, from this side or the other."""
+    with contextlib.suppress(RuntimeError, WebSocketDisconnect):
         await page.close(code, reason[:100])
-    except RuntimeError:
-        return  # it is closed already

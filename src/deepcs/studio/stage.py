@@ -7,6 +7,7 @@ A *showing* is what a page gets for one frame: a JSON header and, one after the 
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import struct
 from collections.abc import Sequence
@@ -116,13 +117,22 @@ class Stage:
         }
         if last:
             head["players"] = [player.numbers() for player in self._players]
-        text = json.dumps(head, separators=(",", ":")).encode()
+        text = json.dumps(with_nulls(head), allow_nan=False, separators=(",", ":")).encode()
         parts = (part for pair in zip(shown, planes, strict=True) for part in pair)
         return b"".join((HEAD.pack(len(text)), text, *parts))
 
     def close(self) -> None:
         for player in self._players:
             player.env.close()
+
+
+def with_nulls(value: Any) -> Any:
+    """JSON values with null for every number that JSON, and so a browser, does not know."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: with_nulls(each) for name, each in value.items()}
+    return [with_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def build_stage(memory: mmap.mmap) -> Stage:

@@ -92,15 +92,18 @@ class Process:
         build: Callable[..., Any],
         *args: Any,
         keep_open: Sequence[int] = (),
+        advice: str = "start again, or resume from a checkpoint",
     ) -> None:
         """`build(memory, *args)` makes the object in the other process; name: for messages.
 
         spins: poll for answers for a while, for which there must be a core to spare. keep_open:
-        file descriptors that stay open there, under the same numbers.
+        file descriptors that stay open there, under the same numbers. advice: what to do if it
+        dies.
         """
         import cloudpickle  # pickles functions of a notebook or a script by value
 
         self.name = name
+        self.advice = advice
         ours, theirs = Pipe()
         self.line = Line(ours, spins)
         # One thread each: as many processes as cores run already.
@@ -162,10 +165,7 @@ class Process:
         code = self._wait()
         killed = code < 0
         how = f"was killed by {signal.Signals(-code).name}" if killed else f"ended with code {code}"
-        return WorkerError(
-            f"{self.name}, process {self.popen.pid}, {how}; start again, or resume from a "
-            "checkpoint."
-        )
+        return WorkerError(f"{self.name}, process {self.popen.pid}, {how}; {self.advice}.")
 
     def _wait(self) -> int:
         try:

@@ -30,11 +30,13 @@ export function plain(number, digits = 2) {
   });
 }
 
-/** A measured number: three digits that matter, and no sign before zero. */
-export function measured(number) {
+/** A measured number: three digits that matter, or more, and no sign before zero. */
+export function measured(number, digits = 3) {
   if (number === null || number === undefined || !Number.isFinite(number)) return "–";
-  if (Math.abs(number) >= 1000) return plain(Math.round(number));
-  return String(+number.toPrecision(3) || 0);
+  const size = Math.abs(number);
+  if (size >= 1e15) return number.toExponential(digits - 1);
+  if (size >= Math.max(1000, 10 ** (digits - 1))) return plain(Math.round(number));
+  return String(+number.toPrecision(digits) || 0);
 }
 
 /** 1 tile, 2 tiles. */

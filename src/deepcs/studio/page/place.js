@@ -30,16 +30,18 @@ export function timeInAddress(query, k) {
   };
 }
 
-/** A player as it stands in the address: run:NAME@STEP, agent:NAME or you:WORLD. */
+/** A player as it stands in the address: run:NAME, run:NAME@STEP, agent:NAME or you:WORLD. */
 export function playerText({ kind, name, step }) {
-  return `${kind}:${name}${step === undefined ? "" : `@${step}`}`;
+  // Behind the last @ is the step, so a run's name with an @ in it ends with one more.
+  const ends = kind === "run" && (step !== undefined || name.includes("@"));
+  return `${kind}:${name}${ends ? `@${step ?? ""}` : ""}`;
 }
 
 export function parsePlayer(text) {
   const kind = text.split(":", 1)[0];
-  let name = text.slice(kind.length + 1);
+  const name = text.slice(kind.length + 1);
   if (!["run", "agent", "you"].includes(kind) || !name) return null;
-  const at = /^(.*)@(\d{1,15})$/.exec(name);
+  const at = /^(.+)@(\d{0,15})$/s.exec(name);
   if (kind !== "run" || !at) return { kind, name };
-  return { kind, name: at[1], step: Number(at[2]) };
+  return at[2] ? { kind, name: at[1], step: Number(at[2]) } : { kind, name: at[1] };
 }

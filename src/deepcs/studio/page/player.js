@@ -138,7 +138,7 @@ export class PlayerCard {
       if (cell.textContent !== text) cell.textContent = text;
     }
     this.cells.get("I").parentElement.classList.toggle("lit", numbers.I > 0);
-    this.cells.get("R").parentElement.classList.toggle("lit", numbers.R !== 0);
+    this.cells.get("R").parentElement.classList.toggle("lit", Boolean(numbers.R));
     this.bars.forEach((bar, k) => {
       const share = numbers.probabilities?.[k] ?? 0;
       bar.firstChild.style.width = `${100 * share}%`;

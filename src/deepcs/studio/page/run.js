@@ -3,7 +3,7 @@
 import { lineChart, colour } from "./chart.js";
 import { el, plain, renew, short } from "./dom.js";
 import { heatMap } from "./heat.js";
-import { address, timeInAddress } from "./place.js";
+import { address, playerText, timeInAddress } from "./place.js";
 import { progress, state } from "./runs.js";
 import { NoAnswer, ask, repeat } from "./server.js";
 
@@ -115,7 +115,7 @@ function summary(run, k, count) {
           {},
           el("a", {
             class: "button primary",
-            href: address("watch", new URLSearchParams({ p: `run:${run.name}` })),
+            href: address("watch", new URLSearchParams({ p: playerText({ kind: "run", name: run.name }) })),
             text: "Watch it play",
           }),
         )

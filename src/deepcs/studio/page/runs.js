@@ -1,8 +1,8 @@
 // Runs: everything below the folder, live.
 
 import { duration, el, plain, renew, short } from "./dom.js";
-import { address, note } from "./place.js";
-import { ask, repeat } from "./server.js";
+import { address, note, playerText } from "./place.js";
+import { follow } from "./server.js";
 
 const EVERY = 5000; // milliseconds
 
@@ -30,21 +30,11 @@ export function runsView(root, query) {
     compare.textContent = many ? `Compare ${chosen.size} runs` : `Tick ${missing} to compare`;
   };
   offer();
-  root.append(el("div", { class: "heading" }, el("h1", { text: "Runs" }), compare), list);
-  let before = "";
-  return repeat(async () => {
-    try {
-      const overview = await ask("overview");
-      const text = JSON.stringify(overview);
-      if (text === before) return;
-      before = text;
-      draw(list, overview, chosen, choose);
-    } catch (error) {
-      before = "";
-      if (!list.children.length)
-        list.replaceChildren(el("p", { class: "message", text: error.message }));
-    }
-  }, EVERY);
+  const { problem, end } = follow({ path: "overview", every: EVERY }, (overview) =>
+    draw(list, overview, chosen, choose),
+  );
+  root.append(el("div", { class: "heading" }, el("h1", { text: "Runs" }), compare), problem, list);
+  return end;
 }
 
 function draw(list, { runs, studies, folder }, chosen, choose) {
@@ -141,7 +131,7 @@ function row(run, chosen, choose) {
   const watch = run.checkpoints.length
     ? el("a", {
         class: "button",
-        href: address("watch", new URLSearchParams({ p: `run:${run.name}` })),
+        href: address("watch", new URLSearchParams({ p: playerText({ kind: "run", name: run.name }) })),
         text: "Watch",
         "aria-label": `Watch ${run.name}`,
       })

@@ -1,6 +1,11 @@
 // What the server is asked, and what the person is told when it does not answer.
 
+import { el } from "./dom.js";
+
 const RETRY = 2000; // milliseconds
+const DONE = 4000; // closed by a page that will not come back to its game
+const RESTS = 4002; // closed by the server, as the page was hidden for long
+const SAYS_WHY = [1008, 1011, 4001]; // a refused message, a failed player, another page
 const banner = document.getElementById("banner");
 const waiting = new Set();
 
@@ -83,6 +88,27 @@ export function repeat(work, milliseconds) {
   };
 }
 
+/** Show what the server says of a view, and again when it says something else; where it refuses,
+ * why stands above what was shown before. Returns the place of that, and how to end. */
+export function follow({ path, name, every }, draw) {
+  const problem = el("p", { class: "message problem", role: "alert", hidden: true });
+  let before = "";
+  const end = repeat(async () => {
+    try {
+      const content = await ask(path, name);
+      problem.hidden = true;
+      const text = JSON.stringify(content);
+      if (text !== before) draw(content);
+      before = text;
+    } catch (error) {
+      if (before && error instanceof NoAnswer) return; // the banner tells
+      problem.textContent = error.message;
+      problem.hidden = false;
+    }
+  }, every);
+  return { problem, end };
+}
+
 /** The websocket, connected again and again until it is closed from here. */
 export class Line {
   constructor({ opened, told, shown }) {
@@ -103,13 +129,32 @@ export class Line {
     };
     this.socket.onclose = ({ code, reason }) => {
       if (this.ended) return;
-      if (code === 1008 || code === 1011 || code === 4001) {
-        this.on.told({ is: "closed", sentence: reason });
-        return;
+      if (SAYS_WHY.includes(code)) {
+        this.on.told({ is: "closed", sentence: reason || "The server ended this game." });
+      } else if (code === RESTS) {
+        this.connectWhenSeen();
+      } else {
+        tellDead(this);
+        this.timer = setTimeout(() => this.connect(), RETRY);
       }
-      tellDead(this);
-      this.timer = setTimeout(() => this.connect(), RETRY);
     };
+  }
+
+  connectWhenSeen() {
+    const look = () => {
+      if (document.hidden && !this.ended) return;
+      document.removeEventListener("visibilitychange", look);
+      if (!this.ended) this.connect();
+    };
+    document.addEventListener("visibilitychange", look);
+    look();
+  }
+
+  /** Without the game that it had. */
+  connectAnew() {
+    this.socket.onclose = this.socket.onmessage = null;
+    this.socket.close(DONE);
+    this.connect();
   }
 
   say(message) {
@@ -120,6 +165,6 @@ export class Line {
     this.ended = true;
     clearTimeout(this.timer);
     tellAlive(this);
-    this.socket.close();
+    this.socket.close(DONE);
   }
 }

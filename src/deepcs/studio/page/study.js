@@ -2,7 +2,7 @@
 
 import { counted, duration, el, plain, renew, short } from "./dom.js";
 import { address } from "./place.js";
-import { ask, repeat } from "./server.js";
+import { follow } from "./server.js";
 
 const EVERY = 5000; // milliseconds
 
@@ -13,20 +13,11 @@ export function studyView(root, query) {
     return undefined;
   }
   const place = el("div");
-  root.append(place);
-  let before = "";
-  return repeat(async () => {
-    try {
-      const study = await ask("study", name);
-      const text = JSON.stringify(study);
-      if (text !== before) draw(place, study);
-      before = text;
-    } catch (error) {
-      before = "";
-      if (!place.children.length)
-        place.replaceChildren(el("p", { class: "message", text: error.message }));
-    }
-  }, EVERY);
+  const { problem, end } = follow({ path: "study", name, every: EVERY }, (study) =>
+    draw(place, study),
+  );
+  root.append(problem, place);
+  return end;
 }
 
 function draw(place, study) {

@@ -1,13 +1,15 @@
 // A group of players in step, with the controls below; the views Watch and Play both are one.
 
-import { el, isTyping, keyName, letGo, renew, short, takesSpace } from "./dom.js";
+import { checkpointSlider } from "./checkpoints.js";
+import { makeControls } from "./controls.js";
+import { el, isTyping, keyName, letGo, renew, takesSpace } from "./dom.js";
 import { note, playerText } from "./place.js";
 import { PlayerCard } from "./player.js";
-import { Line } from "./server.js";
+import { Line, ask } from "./server.js";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32];
 const SETTLED = 250; // milliseconds after the last move of a slider
-const KEPT = "deepcs-group"; // in this tab: which group it had, for which players
+const KEPT = "deepcs-group"; // in this tab: which group it had, for which players in which game
 
 export class Theatre {
   /** view, query: the address; players: who plays; titles: as shown; runs: summaries by name. */
@@ -28,7 +30,7 @@ export class Theatre {
       role: "status",
       text: "The players are on their way …",
     });
-    this.makeControls(shortcuts);
+    this.addControls(shortcuts);
     this.expect();
     root.append(this.message, this.grid, this.controls);
     this.line = new Line({
@@ -57,58 +59,16 @@ export class Theatre {
     return this.players.map(playerText).join(" ");
   }
 
-  makeControls(shortcuts) {
-    const button = (text, title, work, more = {}) =>
-      el("button", {
-        type: "button",
-        text,
-        title,
-        ...more,
-        onclick: (event) => {
-          if (event.detail) event.currentTarget.blur(); // after a click, the space bar is the game's again
-          work();
-        },
-      });
-    this.playButton = button("Play", "play or pause (space)", () => this.toggle(), {
-      class: "primary",
-    });
-    this.stepButton = button("Step", "one step (.)", () => this.line.say({ do: "step" }));
-    this.speedField = el(
-      "select",
-      { title: "speed", "aria-label": "speed", onchange: () => this.setSpeed() },
-      ...SPEEDS.map((speed) => el("option", { value: speed, text: `${speed}×` })),
-    );
-    this.gameField = el("input", {
-      type: "number",
-      min: 0,
-      max: 1e9,
-      step: 1,
-      "aria-label": "game",
-      title: "the seed: which of the games that deepcs evaluate plays",
-      onchange: () => this.again(),
-    });
-    this.greedyField = el("input", { type: "checkbox", onchange: () => this.again() });
-    this.rate = el("span", { class: "faint rate" });
-    this.controls = el(
-      "div",
-      { class: "controls", role: "toolbar", "aria-label": "controls", onchange: letGo },
-      this.playButton,
-      this.stepButton,
-      el("label", {}, "speed ", this.speedField),
-      el("label", {}, "game ", this.gameField),
-      button("Again", "begin this game again (r)", () => this.again()),
-      button("Next", "the next game (n)", () => this.again(this.state.game + 1)),
-      this.view === "watch"
-        ? el(
-            "label",
-            { title: "always the likeliest action, instead of drawing from the policy" },
-            this.greedyField,
-            " greedy",
-          )
-        : null,
-      this.rate,
-      el("span", { class: "faint keys-help", text: shortcuts }),
-    );
+  addControls(shortcuts) {
+    const work = {
+      toggle: () => this.toggle(),
+      step: () => this.line.say({ do: "step" }),
+      setSpeed: () => this.setSpeed(),
+      again: () => this.again(),
+      next: () => this.again(this.state.game + 1),
+    };
+    const shown = { speeds: SPEEDS, greedy: this.view === "watch", shortcuts };
+    Object.assign(this, makeControls(work, shown));
     this.speedField.value = this.speed;
     this.gameField.value = this.game;
     this.greedyField.checked = this.greedy;
@@ -125,7 +85,12 @@ export class Theatre {
 
   /** Pictures are decoded meanwhile: what the server said after one is heard after it. */
   inTurn(work) {
-    this.showing = this.showing.then(() => (this.left ? null : work()));
+    this.showing = this.showing
+      .then(() => (this.left ? null : work()))
+      .catch((error) => {
+        reportError(error); // in the browser's console
+        this.say(`The page could not show something: ${error.message}`);
+      });
   }
 
   /** There is nobody to control until the players are met. */
@@ -137,8 +102,10 @@ export class Theatre {
 
   enter() {
     this.expect();
+    this.failed = false;
     const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-    if (kept?.who === this.who) this.line.say({ do: "attach", group: kept.group });
+    const same = kept?.who === this.who && kept.game === this.game && kept.greedy === this.greedy;
+    if (same) this.line.say({ do: "attach", group: kept.group });
     else this.open();
   }
 
@@ -149,6 +116,7 @@ export class Theatre {
 
   hear(what) {
     if (what.is === "cast" && this.changing) return; // others are asked for already
+    if (what.is === "closed" && this.failed) return; // why has been told
     if (what.is === "cast") this.meet(what.players);
     else if (what.is === "state") this.setState(what);
     else if (what.is === "gone") this.open();
@@ -158,9 +126,39 @@ export class Theatre {
 
   /** Players that could not change stay; those whose process or connection ended do not. */
   refuse({ is, sentence }) {
-    this.say(sentence);
-    if (is !== "refused") this.expect();
+    this.failed = is === "failed";
+    if (is !== "refused") {
+      this.expect();
+      this.state.playing = false;
+      this.playButton.textContent = "Play";
+    }
     this.grid.removeAttribute("aria-busy");
+    if (this.met) {
+      this.say(sentence);
+      this.stay();
+      return;
+    }
+    const again = { type: "button", text: "Begin again", onclick: () => this.beginAgain() };
+    this.say(sentence, " ", el("button", { ...again, class: "primary" }));
+  }
+
+  beginAgain() {
+    sessionStorage.removeItem(KEPT);
+    this.say("The players are on their way …");
+    this.line.connectAnew();
+  }
+
+  /** Who was to come was refused, perhaps as its checkpoint is no more: ask which there are. */
+  async stay() {
+    if (this.changing || this.players.every(({ step }, k) => step === this.steps[k])) return;
+    this.players.forEach((player, k) => (player.step = this.steps[k]));
+    this.namePlayers();
+    this.note();
+    for (const name of new Set(this.players.map(({ kind, name }) => kind === "run" && name))) {
+      const run = name && (await ask("run", name).catch(() => null)); // refused: as it was
+      if (run) this.runs.set(name, run);
+    }
+    if (this.met && !this.changing) this.cards.forEach((_, k) => this.renewSlider(k));
   }
 
   say(...parts) {
@@ -193,7 +191,10 @@ export class Theatre {
     this.met = true;
     this.controls.inert = false;
     this.grid.removeAttribute("aria-busy");
-    this.cards = told.map((each, k) => new PlayerCard(this.titles[k], each, this.slider(k)));
+    this.steps = this.players.map(({ step }) => step);
+    this.sliders = told.map(() => el("div"));
+    this.cards = told.map((each, k) => new PlayerCard(this.titles[k], each, this.sliders[k]));
+    this.cards.forEach((_, k) => this.renewSlider(k));
     renew(this.grid, ...this.cards.map((card) => card.element));
     if (this.fresh) {
       this.line.say({ do: "speed", times: this.speed });
@@ -203,26 +204,12 @@ export class Theatre {
     if (document.hidden) this.onVisible();
   }
 
-  /** The same game, played by each checkpoint of a run. */
-  slider(k) {
-    const player = this.players[k];
-    const steps = (player.kind === "run" && this.runs.get(player.name)?.checkpoints) || [];
-    if (steps.length < 2) return null;
-    const chosen = steps.includes(player.step) ? steps.indexOf(player.step) : steps.length - 1;
-    const shown = el("output", { text: short(steps[chosen]) });
-    const field = el("input", {
-      type: "range",
-      min: 0,
-      max: steps.length - 1,
-      step: 1,
-      value: chosen,
-      "data-key": `checkpoint ${k}`,
-      oninput: () => {
-        shown.textContent = short(steps[field.value]);
-      },
-      onchange: () => this.changeStep(k, steps[field.value]),
-    });
-    return el("label", { class: "checkpoint" }, "checkpoint ", field, " ", shown);
+  renewSlider(k) {
+    const { kind, name, step } = this.players[k];
+    const steps = (kind === "run" && this.runs.get(name)?.checkpoints) || [];
+    const choose = (chosen) => this.changeStep(k, chosen);
+    const slider = checkpointSlider(steps, step, `checkpoint ${k}`, choose);
+    renew(this.sliders[k], ...(slider ? [slider] : []));
   }
 
   /** Who moves on through checkpoints waits for the last of them alone. */
@@ -247,7 +234,9 @@ export class Theatre {
 
   setState(state) {
     this.state = state;
-    if (!this.changing) sessionStorage.setItem(KEPT, JSON.stringify({ who: this.who, group: state.group }));
+    const { group, game, greedy } = state;
+    if (!this.changing)
+      sessionStorage.setItem(KEPT, JSON.stringify({ who: this.who, group, game, greedy }));
     this.playButton.textContent = state.playing ? "Pause" : "Play";
     this.playButton.disabled = state.over;
     this.stepButton.disabled = state.over;
@@ -305,20 +294,23 @@ export class Theatre {
   /** Draw a showing: a frame's number, a JSON head, and the PNGs whose sizes it tells. */
   async show(data) {
     const view = new DataView(data);
-    const frame = view.getUint32(0, true);
-    const length = view.getUint32(4, true);
-    const head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 8, length)));
+    try {
+      await this.draw(data, view.getUint32(4, true));
+    } finally {
+      this.line.say({ do: "seen", frame: view.getUint32(0, true) }); // else no others would come
+    }
+  }
+
+  async draw(data, length) {
+    const head = new TextDecoder().decode(new Uint8Array(data, 8, length));
+    const { sizes, players } = JSON.parse(head);
+    const cards = this.cards;
+    if (cards.length !== sizes.length) return;
     let at = 8 + length;
     const part = (size) => {
       at += size;
       return size ? new Uint8Array(data, at - size, size) : null;
     };
-    const cards = this.cards;
-    if (cards.length !== head.sizes.length) {
-      this.line.say({ do: "seen", frame });
-      return;
-    }
-    const { sizes, players } = head;
     await Promise.all(
       sizes.map(([picture, plane], k) => cards[k].take(part(picture), part(plane))),
     );
@@ -326,11 +318,12 @@ export class Theatre {
       if (players) card.count(players[k]); // all at once: they are in step
       card.draw();
     });
-    this.line.say({ do: "seen", frame });
   }
 
+  /** Go elsewhere on the page, which ends the game; a reload does not come here. */
   leave() {
     this.left = true;
+    sessionStorage.removeItem(KEPT);
     clearInterval(this.counted);
     clearTimeout(this.changing);
     document.removeEventListener("visibilitychange", this.onVisible);
