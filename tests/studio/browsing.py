@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -45,8 +46,12 @@ def button(page: Page, name: str) -> Any:
 
 def players() -> set[psutil.Process]:
     """The players' processes of every server that this process runs."""
-    children = psutil.Process().children()
-    return {child for child in children if "deepcs.system.process" in child.cmdline()}
+    found = set()
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):  # it has ended, and nobody has waited for it yet
+            if "deepcs.system.process" in child.cmdline():
+                found.add(child)
+    return found
 
 
 def kill_players() -> None:
