@@ -109,12 +109,12 @@ def check_nodes(ray: Any, share: Share, folder: Path, stop: Stop) -> None:
 
     folder: of the study; on storage that all nodes share.
     """
-    nodes = [node for node in _alive(ray) if share.fits(node["Resources"])]
-    if not nodes:
-        raise StudyError(f"Got {_no_room(ray, share)}; give less, or add such a node first.")
+    nodes = _fitting(ray, share)
     for node, found in zip(nodes, _look(ray, nodes, folder, stop), strict=False):
         name = f"The node {node['NodeManagerHostname']}"
         if isinstance(found, str):
+            if node["NodeID"] not in {each["NodeID"] for each in _alive(ray)}:
+                continue  # it has left since
             raise StudyError(f"{name} could not be checked ({found}); fix or remove it.")
         version, sources, sees = found
         complaint = mismatch(name, (version, sources), this_deepcs())
@@ -122,6 +122,8 @@ def check_nodes(ray: Any, share: Share, folder: Path, stop: Stop) -> None:
             complaint = not_shared(name, folder)
         if complaint is not None:
             raise StudyError(f"{complaint}.")
+    if not _fitting(ray, share):
+        raise StudyError(f"Got {_no_room(ray, share)}; give less, or add such a node first.")
 
 
 class RoomWatch:
@@ -136,10 +138,7 @@ class RoomWatch:
         if time.monotonic() < self._next:
             return None
         self._next = time.monotonic() + ROOM_SECONDS
-        had, self._room = (
-            self._room,
-            any(self._share.fits(node["Resources"]) for node in _alive(self._ray)),
-        )
+        had, self._room = self._room, bool(_fitting(self._ray, self._share))
         if self._room or not had:
             return None
         lacking = _no_room(self._ray, self._share)
@@ -148,6 +147,11 @@ class RoomWatch:
 
 def _alive(ray: Any) -> list[Any]:
     return [node for node in ray.nodes() if node["Alive"]]
+
+
+def _fitting(ray: Any, share: Share) -> list[Any]:
+    """The nodes with room for a run."""
+    return [node for node in _alive(ray) if share.fits(node["Resources"])]
 
 
 def _no_room(ray: Any, share: Share) -> str:
