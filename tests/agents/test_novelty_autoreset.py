@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import deepcs
@@ -18,13 +17,7 @@ from deepcs.agents.shared_novelty import SharedNovelty
 KINDS = ("counts", "pseudo-counts", "rnd")
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Generator[None, None, None]:
-    """As in a run; several wait for each other where cores are busy."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Band(gymnasium.Env[Any, Any]):

@@ -28,13 +28,7 @@ walks = arrays.arrays(
 )
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Generator[None, None, None]:
-    """As in a run; several wait for each other where cores are busy."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def chosen(name: str, **given: Any) -> Novelty:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import deepcs
 from deepcs import VecNovelty
@@ -17,13 +15,7 @@ from deepcs.agents.shared_novelty import SharedNovelty
 KINDS = ("counts", "pseudo-counts", "rnd")
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Generator[None, None, None]:
-    """As in a run; several wait for each other where cores are busy."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def shared(across: Any, actors: int = 2, seed: int = 0, **settings: Any) -> SharedNovelty:
