@@ -122,11 +122,6 @@ class NetworkPlan:
         """Outputs for the policy: logits of the actions, or what other actions need."""
         return self.policy.outputs
 
-    def names(self) -> list[str]:
-        """Of its parameters, in PyTorch's way."""
-        network = self.build(envs=1, steps=1)
-        return [*network.named(network.parameters)]
-
     def build(
         self,
         *,

@@ -32,9 +32,6 @@ from deepcs.agents.ppo_settings import PPOSettings
 from deepcs.agents.rollout import Rollout
 from deepcs.agents.samples import SeenObservations, Shuffle
 
-VALUE_BIAS = "value.bias"
-"""by its name in the built-in networks: (K,)"""
-
 
 @dataclass(frozen=True)
 class Samples:
@@ -92,11 +89,6 @@ class PPO(Agent):
                 f"Got network {network.name!r}, which has memory, for ppo, which learns from steps "
                 "in any order; choose one without, or another agent, such as a2c."
             )
-        if settings.centre and VALUE_BIAS not in network.names():
-            raise ValueError(
-                f"Got ppo.centre for network {network.name!r}, which has no {VALUE_BIAS!r} among its "
-                "parameters; call its last layer for the values `value`, or leave ppo.centre out."
-            )
         return {"mean": Vector(network.size), "mean_square": Vector(network.size)}
 
     def __init__(self, settings: PPOSettings, shard: Shard) -> None:
@@ -132,9 +124,7 @@ class PPO(Agent):
     def update(self, rollout: Rollout, moment: Moment) -> Exchange:
         self._now = settings = self.settings.at(moment.progress)
         minibatch = settings.minibatch
-        samples, explained, errors = yield from self.estimate(rollout)
-        if settings.centre:
-            yield from self._centre(errors)
+        samples, explained = yield from self.estimate(rollout)
         step = moment.update * settings.epochs * (self._batch // minibatch)
         sums: Any = 0.0
         norms = 0.0
@@ -168,19 +158,8 @@ class PPO(Agent):
         if self._imitation is not None:
             self._imitation.memory.from_arrays(arrays, games_go_on=games_go_on)
 
-    def _centre(self, errors: np.ndarray) -> Generator[Any, Any, None]:
-        """Take the values' mean errors (K,) from their biases; the first shard does it for all."""
-        if self.shard.index == 0:
-            bias = self.network.named(self.network.parameters)[VALUE_BIAS]
-            bias.sub_(torch.from_numpy(errors))
-        yield
-
-    def estimate(
-        self, rollout: Rollout
-    ) -> Generator[Any, Any, tuple[Samples, dict[str, float], np.ndarray]]:
-        """This shard's samples; how well the values explained all shards' returns, and their mean
-        errors (K,).
-        """
+    def estimate(self, rollout: Rollout) -> Generator[Any, Any, tuple[Samples, dict[str, float]]]:
+        """This shard's samples, and how well the values explained all shards' returns."""
         logits, values = map(torch.stack, zip(*self._outputs, strict=True))
         discounts, weights = map(values.new_tensor, self._now.of_streams(values.shape[2]))
         cut = cut_values(rollout, self.network)
@@ -206,8 +185,7 @@ class PPO(Agent):
             advantages.flatten(),
             returns.flatten(0, 1),
         )
-        means = sums[:, 1:] / self._batch
-        return samples, explained_columns(means), means[0, len(discounts) :]
+        return samples, explained_columns(sums[:, 1:] / self._batch)
 
     def backward(self, chosen: Tensor, samples: Samples) -> np.ndarray:
         """Write the gradient of this shard's part of a minibatch; returns its part of the sums."""

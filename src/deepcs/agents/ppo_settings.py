@@ -45,8 +45,6 @@ class PPOSettings:
     """weight of the policy's entropy, in nats, in the loss (Schulman et al.); 0.01:0.001 changes"""
     value: float = 0.5
     """weight of each value's half squared error in the loss (Baselines)"""
-    centre: bool = False
-    """first move each value by its mean error over the rollout, so that no gradient has to (ours)"""
     max_gradient_norm: float = 0.5
     """global norm to which gradients are clipped (Baselines)"""
     adam_beta1: float = 0.9
@@ -87,9 +85,8 @@ class PPOSettings:
         check_imitation("ppo", self)
         if self.values not in OF_VALUES:
             raise ValueError(f"Got ppo.values {self.values!r}; choose two or one.")
-        for name in ("normalise", "centre"):
-            if not isinstance(given := getattr(self, name), bool):
-                raise ValueError(f"Got ppo.{name} {given!r}; choose True or False.")
+        if not isinstance(self.normalise, bool):
+            raise ValueError(f"Got ppo.normalise {self.normalise!r}; choose True or False.")
         other = "one" if self.values == "two" else "two"
         for name in OF_VALUES[other]:
             if (given := getattr(self, name)) is not None:
