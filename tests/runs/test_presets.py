@@ -27,8 +27,8 @@ def typed(*arguments: str) -> RunConfig:
     return dataclasses.replace(command.config, learner=command.learner)
 
 
-def in_study(lines: str) -> RunConfig:
-    table = 'worlds = ["Venture"]\ntreatments = ["deepcs"]\nseeds = 1\nsteps = "10k"\n'
+def in_study(lines: str, world: str = "Venture") -> RunConfig:
+    table = f'worlds = ["{world}"]\ntreatments = ["deepcs"]\nseeds = 1\nsteps = "10k"\n'
     return read_study("mine", f"[[experiments]]\n{table}{lines}").runs[0].config
 
 
@@ -38,21 +38,37 @@ def test_a_preset_can_be_trained_as_it_is(name: str) -> None:
     RunConfig.from_preset(name, world).resolved().fitted()
 
 
-def test_command_line_python_and_study_mean_the_same_by_it() -> None:
-    steps = 10_000
-    config = RunConfig.from_preset("fast", "Venture", steps=steps, shards=1).resolved()
+@pytest.mark.parametrize(
+    "world", ["Seaquest", "MontezumaRevenge", "montezuma_revenge", "Frostbite"]
+)
+def test_command_line_python_and_study_mean_the_same_by_it(world: str) -> None:
+    treatment = "deepcs" if world != "Frostbite" else "deepcs-pixels"
+    config = RunConfig.from_preset(
+        "fast", world, steps=10_000, shards=1, treatment=treatment
+    ).resolved()
     assert config.agent == "ppo"
-    assert config.actors == PRESETS["fast"].settings["actors"]
-    assert typed("Venture", "--preset", "fast", "--steps", "10k", "--shards", "1").resolved() == (
-        config
-    )
-    assert dataclasses.replace(in_study('preset = "fast"'), device=config.device) == config
+    arguments = ["--preset", "fast", "--treatment", treatment, "--steps", "10k", "--shards=1"]
+    assert typed(*arguments, world).resolved() == config
+    assert typed(world, *arguments).resolved() == config
+    if treatment == "deepcs":
+        study = in_study('preset = "fast"', world)
+        assert dataclasses.replace(study, device=config.device) == config
+
+
+def test_a_world_may_have_numbers_of_its_own_in_a_preset() -> None:
+    fast = PRESETS["fast"]
+    for world, numbers in (("Seaquest", fast.numbers), *fast.own.items()):
+        config = RunConfig.from_preset("fast", world).resolved()
+        assert {name: getattr(config, name) for name in numbers.settings} == numbers.settings
+        assert {name: getattr(config.learner, name) for name in numbers.learner} == numbers.learner
+    assert fast.own["MontezumaRevenge"] != fast.numbers
+    assert fast.numbers_in("mine:make") == fast.numbers
 
 
 def test_what_is_given_goes_before_the_preset_even_if_it_is_the_papers_default() -> None:
     config = typed("Venture", "--preset=fast", "--actors", "16", "--ppo.epochs", "4").resolved()
     assert (config.actors, config.learner.epochs) == (16, 4)
-    assert config.learner.value == PRESETS["fast"].learner["value"]
+    assert config.learner.learning_rate == PRESETS["fast"].own["Venture"].learner["learning_rate"]
     own = RunConfig.from_preset("fast", "Venture", actors=16, learner={"epochs": 4}).resolved()
     assert own == config
     whole = RunConfig.from_preset("maze", "KeyHallway", learner=PPOSettings()).resolved()
@@ -99,7 +115,7 @@ def test_a_run_records_its_preset_and_goes_on_with_it(tmp_path: Path) -> None:
     assert resume(tmp_path, steps=96) is None
     saved = RunFolder(tmp_path).read_config().config
     assert saved.preset == "maze"
-    assert saved.learner.learning_rate == PRESETS["maze"].learner["learning_rate"]
+    assert saved.learner.learning_rate == PRESETS["maze"].numbers.learner["learning_rate"]
     assert from_json(to_json(saved)) == saved
     assert saved.name == "KeyHallway-maze-deepcs-paper-seed0"
 

@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deepcs.agents.table import find_agent
+from deepcs.cli.arguments import parse
 from deepcs.cli.ending import ending_on_sigterm
 from deepcs.film.record import record
 from deepcs.runs.choices import check_weights_are_used
@@ -83,13 +84,18 @@ class Train:
     @classmethod
     def for_arguments(cls, arguments: Sequence[str]) -> type[Train]:
         """With the settings of the agent that the arguments name, --a2c.gamma and so on, and with
-        the defaults of the preset that they name.
+        the defaults of the preset that they name, in the world that they name.
         """
         named = _value_of("--preset", arguments)
-        world = tyro.MISSING  # it has no default
-        base = RunConfig(world)
-        if named not in (None, "None"):
-            base = RunConfig.from_preset(named, world)
+        if named in (None, "None"):
+            return cls._with(RunConfig(tyro.MISSING), arguments)
+        usual = cls._with(RunConfig.from_preset(named, tyro.MISSING), arguments)
+        world = parse(usual, arguments, "deepcs train").config.world
+        return cls._with(RunConfig.from_preset(named, world), arguments)
+
+    @classmethod
+    def _with(cls, base: RunConfig, arguments: Sequence[str]) -> type[Train]:
+        """With these defaults, and the flags of the agent that the arguments name."""
         asked = _value_of("--agent", arguments) or base.agent
         allow([asked])
         agent = find_agent(asked)
@@ -99,6 +105,7 @@ class Train:
         ]
         of_preset = base.learner is not None and asked == base.agent
         numbers = base.learner if of_preset else agent.Settings()
+        base = dataclasses.replace(base, world=tyro.MISSING)  # it has no default
         fields = {"config": field(default=base), "learner": field(default=numbers)}
         kinds = {"config": cls.__annotations__["config"], "learner": learner}
         body = {"__doc__": cls.__doc__, "__annotations__": kinds, **fields}

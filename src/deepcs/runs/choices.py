@@ -17,6 +17,7 @@ from deepcs.curiosity.reward import (
     kept_apart,
 )
 from deepcs.envs.mazes import MAZES
+from deepcs.runs.presets import preset
 from deepcs.system import limits
 from deepcs.system.importing import is_path
 from deepcs.system.limits import check_whole
@@ -69,8 +70,8 @@ def fitting_weight(config: RunConfig, settings: Any, of_world: Weight | None) ->
 def check_weights_are_used(config: RunConfig) -> None:
     """Raise ValueError for numbers of the intrinsic reward that somebody gives where none is paid.
 
-    Not for resolved settings, which hold the world's, nor for a study's, which hold for all of its
-    treatments. `equal` and `sum` say there whether R is clipped.
+    Not for resolved settings, which hold the world's, nor for a study's or a preset's, which hold
+    for all treatments. `equal` and `sum` say there whether R is clipped.
     """
     weight, chosen = config.weight, config.treatment_settings
     if chosen.paid:
@@ -83,8 +84,9 @@ def check_weights_are_used(config: RunConfig) -> None:
         )
     # Of a single advantage that is normalised the weight has no effect either.
     names = (*INTRINSIC, *["weight_game"] * getattr(config.learner, "normalise", False))
+    of_preset = preset(config.preset).numbers_in(config.world).learner if config.preset else {}
     for name in names:
-        if (given := getattr(config.learner, name, None)) is not None:
+        if (given := getattr(config.learner, name, None)) not in (None, of_preset.get(name)):
             raise ValueError(
                 f"Got {config.agent}.{name} {given!r} for treatment {chosen.name}, whose learner "
                 "is paid no intrinsic reward; leave it out."

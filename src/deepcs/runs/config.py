@@ -107,15 +107,16 @@ class RunConfig:
 
     @classmethod
     def from_preset(cls, name: str, world: str, **settings: Any) -> RunConfig:
-        """The settings of a preset, but for those that are given.
+        """The settings of a preset for that world, but for those that are given.
 
         learner: the agent's settings, or a dict of some of them, such as {"epochs": 4}.
         """
         chosen = preset(name)
+        numbers = chosen.numbers_in(world)
         learner = settings.pop("learner", {})
         if isinstance(learner, dict):
-            learner = make_settings(chosen.agent, {**chosen.learner, **learner})
-        given = {"agent": chosen.agent, **chosen.settings, **settings}
+            learner = make_settings(chosen.agent, {**numbers.learner, **learner})
+        given = {"agent": chosen.agent, **numbers.settings, **settings}
         return cls(world, learner=learner, preset=name, **given)
 
     def resolved(self) -> RunConfig:

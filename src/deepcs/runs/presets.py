@@ -6,25 +6,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from deepcs.envs.roms import atari_game
 from deepcs.system.spelling import the_nearest
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """Settings that were found together; all others have their defaults."""
+
+    settings: Mapping[str, Any]
+    """of the run, such as actors"""
+    learner: Mapping[str, Any]
+    """of the agent, such as n_steps"""
+
+
+@dataclass(frozen=True)
 class Preset:
-    """A learner and the settings that were found to suit it; all others have their defaults."""
+    """A learner and the settings that were found to suit it."""
 
     name: str
     agent: str
     about: str
     worlds: Literal["games", "mazes"]
     """what it was found in; users' own environments may use it too"""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """of the run, such as actors"""
-    learner: Mapping[str, Any] = field(default_factory=dict)
-    """of the agent, such as n_steps"""
+    numbers: Numbers
+    own: Mapping[str, Numbers] = field(default_factory=dict)
+    """instead, in some worlds"""
     max_frames: int | None = None
     """raw frames per Atari game, instead of the protocol's"""
 
+    def numbers_in(self, world: Any) -> Numbers:
+        """Those of a world; of one that is not named yet, or of a user's own, the usual ones."""
+        game = atari_game(world) if isinstance(world, str) and world else None
+        return self.numbers if game is None else self.own.get(game.name, self.numbers)
+
+
+RARE = Numbers(
+    settings={"actors": 64, "network": "narrow", "milestone_every": 500_000},
+    learner={"learning_rate": 5e-4, "entropy": 0.003, "value": 0.1, "imitation": 4},
+)
+"""where random play hardly ever meets a reward"""
 
 PRESETS = {
     preset.name: preset
@@ -34,8 +55,17 @@ PRESETS = {
             "ppo",
             "PPO with a value for each reward, for runs of a few million steps",
             worlds="games",
-            settings={"actors": 64, "network": "narrow", "milestone_every": 500_000},
-            learner={"learning_rate": 5e-4, "entropy": 0.003, "value": 0.1, "imitation": 4},
+            numbers=Numbers(
+                settings={"actors": 16, "network": "narrow", "milestone_every": 500_000},
+                learner={
+                    "minibatch": 64,
+                    "epochs": 4,
+                    "entropy": "0.02:0.001",
+                    "gamma_game": 0.99,
+                    "weight_intrinsic": 0.2,
+                },
+            ),
+            own={"MontezumaRevenge": RARE, "Venture": RARE},
             max_frames=18_000,  # five minutes, as in Mnih et al. 2015
         ),
         Preset(
@@ -43,8 +73,10 @@ PRESETS = {
             "ppo",
             "the same for worlds of a few tiles, whose small network takes larger steps",
             worlds="mazes",
-            settings={"actors": 16, "milestone_every": 50_000},
-            learner={"learning_rate": 1e-3, "schedule": "linear"},
+            numbers=Numbers(
+                settings={"actors": 16, "milestone_every": 50_000},
+                learner={"learning_rate": 1e-3, "schedule": "linear"},
+            ),
         ),
     )
 }

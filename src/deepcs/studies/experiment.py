@@ -58,7 +58,7 @@ def read_experiment(where: str, table: Any, most: int = STUDY_RUNS) -> Iterator[
     missing = [key for key in REQUIRED if key not in table]
     if missing:
         raise StudyError(f"{where} lacks {' and '.join(missing)}; add {missing[0]} = ...")
-    base = _base(where, table)
+    base = _base(where, table, "")
     agents = _names(where, {"agents": [base.agent], **table}, "agents")
     allow(agents)  # a study's file is its user's own, and is read only to run it
     settings = _flat(where, "settings", table.get("settings", {}), agents)
@@ -75,25 +75,26 @@ def read_experiment(where: str, table: Any, most: int = STUDY_RUNS) -> Iterator[
             f"{where}: got up to {count:,} runs; a study has {STUDY_RUNS:,} at most: give fewer "
             "seeds, or values to sweep."
         )
+    bases = {world: _base(where, table, world) for world in worlds}
     for world, treatment, agent in itertools.product(worlds, treatments, agents):
         varied = {n: values for n, values in sweep.items() if n in all_settings([agent])}
         for values in itertools.product(*varied.values()):
             chosen = dict(zip(varied, values, strict=True))
             variant = ", ".join(f"{name}={value}" for name, value in chosen.items())
             who: dict[str, Any] = {"world": world, "treatment": treatment, "agent": agent}
-            config = dataclasses.replace(base, **who)
+            config = dataclasses.replace(bases[world], **who)
             config = _with_settings(where, config, settings | chosen)
             for seed in seeds:
                 yield _run(where, dataclasses.replace(config, seed=seed), variant)
 
 
-def _base(where: str, table: dict[str, Any]) -> RunConfig:
-    """What all runs of the table share: one shard, and the settings of a preset if it names one."""
+def _base(where: str, table: dict[str, Any], world: str) -> RunConfig:
+    """What all runs in a world share: one shard, and the settings of a preset if it names one."""
     shared: dict[str, Any] = {"steps": _count(where, table["steps"]), "shards": 1}
     if "preset" not in table:
-        return RunConfig("", **shared)
+        return RunConfig(world, **shared)
     try:
-        return RunConfig.from_preset(table["preset"], "", **shared)
+        return RunConfig.from_preset(table["preset"], world, **shared)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from error
 
