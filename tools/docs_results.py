@@ -36,6 +36,8 @@ from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results, gather
 from deepcs.analysis.learning import (
     EVALUATIONS,
+    POINT,
+    ROW,
     evaluation_table,
     first_steps,
     learning_figure,
@@ -66,7 +68,10 @@ from origins import origins, read_commits
 ROOT = Path(__file__).parents[1]
 FILES = ("config.json", "curve.csv")  # of a run, as they are: no weights, no maps
 GAMES = "games.csv"  # compressed
-FOLDERS = ("claims", "gymnasium", "learning", "tuning", "precision", "ending", "novelty-atari")
+FOLDERS = (
+    *("claims", "gymnasium", "learning", "tuning", "tuning-others"),
+    *("precision", "ending", "novelty-atari"),
+)
 """of logs in docs/data; each may have blocks of its own, and one of where its runs come from"""
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
 LARGEST = 15_000_000  # bytes of all logs
@@ -113,6 +118,7 @@ class Pages:
             "learning": self._learning,
             "evaluations": self._evaluations,
             "tuning": self._tuning,
+            "tuning-others": self._tuning_others,
             "precision": lambda: self._compared(self.precision),
             "ending": lambda: self._compared(self.ending),
             "novelty-atari": lambda: self._compared(self.atari),
@@ -211,6 +217,18 @@ class Pages:
         """Runs in which single settings of preset fast were changed."""
         runs = _runs(self.data / "tuning")
         return _markdown(tuning_table(runs)) if runs else "No runs yet.\n\n"
+
+    def _tuning_others(self) -> str:
+        """Single runs of other games, in which several settings of the preset were changed."""
+        runs = _runs(self.data / "tuning-others")
+        if not runs:
+            return "No runs yet.\n\n"
+        text = _markdown(varied_settings(runs)) + _markdown(learning_table(runs, POINT, ROW))
+        worlds = dict.fromkeys(load_run(run).config.world for run in runs)
+        for world in worlds:
+            own = [run for run in runs if load_run(run).config.world == world]
+            text += self._figure(learning_figure(own))
+        return text
 
     def _compared(self, results: Results) -> str:
         """Scores at the end, and tests of their differences."""

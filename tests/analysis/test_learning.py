@@ -59,6 +59,17 @@ def test_the_table_has_a_row_a_stretch_and_the_figure_a_line_a_run(run: Path) ->
     assert [list(line.get_ydata()) for line in scores.get_lines()] == [[9.0]]
 
 
+def test_where_every_game_has_points_only_scores_are_drawn(tmp_path: Path) -> None:
+    run = tmp_path / "mine"
+    write_run(run, RunConfig("Freeway", steps=2_500), [21.0] * ROWS)
+    with (run / "games.csv").open("a") as file:
+        file.write("900,0,20.0,2.0,2,100,1\n1000,1,22.0,3.0,2,100,1\n")
+    figure = learning_figure([run]).figure
+    (scores,) = figure.axes
+    assert [list(line.get_ydata()) for line in scores.get_lines()] == [[21.0]]
+    assert "Left" not in figure.get_supxlabel()
+
+
 def test_milestones_are_steps_and_what_was_not_reached_is_left_open(run: Path) -> None:
     (row,) = first_steps([run]).shown()
     # The key with the game of step 900, 400 points with that of step 1,000.

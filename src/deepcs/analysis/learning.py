@@ -25,6 +25,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7
 DASHES = ("-", "--", ":", "-.")
 MARKERS, MARKS = "osD^vPX*", 6  # along a line, so that runs can be told apart in grey
 COLUMNS = 4  # of the legend
+ALWAYS = 0.9  # share of games with points above which it says nothing
 EVALUATIONS = "evaluation-{}.csv"
 """Beside a run's logs: what `deepcs evaluate RUN --step STEP` wrote."""
 OF_NO_EFFECT = ("steps", "log_every", "checkpoint_every", "milestone_every", "preset")
@@ -205,14 +206,17 @@ def evaluation_table(runs: Sequence[Path]) -> Table:
 
 @styled
 def learning_figure(runs: Sequence[Path]) -> Drawing:
-    """Games with points, and scores of latest games, along the steps of runs of one game."""
+    """Scores of latest games along the steps of runs of one game; left of them the share of games
+    with points, where some have none.
+    """
     logs = [load_run(path) for path in runs]
     world = logs[0].config.world
+    found = [[*stretches(run, POINT)] for run in logs]
+    rare = any(each.with_points < ALWAYS for line in found for each in line)
     figure = new_figure(height=3.0 + 0.17 * (-(-len(runs) // COLUMNS)))
-    shares, scores = figure.subplots(1, 2)
-    for number, (run, name) in enumerate(zip(logs, run_names(runs), strict=True)):
-        found = [*stretches(run, POINT)]
-        ends = [each.end for each in found]
+    panels = [figure.add_subplot(1, 1 + rare, 1 + place) for place in range(1 + rare)]
+    for number, (line, name) in enumerate(zip(found, run_names(runs), strict=True)):
+        ends = [each.end for each in line]
         every = max(1, len(ends) // MARKS)
         look: dict[str, Any] = {
             "color": COLOURS[number % len(COLOURS)],
@@ -222,28 +226,24 @@ def learning_figure(runs: Sequence[Path]) -> Drawing:
             "markevery": (number % every, every),  # not all lines at the same steps
             "linewidth": 1.4,
         }
-        shares.plot(ends, [100 * each.with_points for each in found], label=name, **look)
-        scores.plot(ends, [each.latest for each in found], **look)
-    shares.set_title("Games with points, %")
-    scores.set_title("Score of latest games")
-    for axes in (shares, scores):
+        panels[-1].plot(ends, [each.latest for each in line], label=name, **look)
+        if rare:
+            panels[0].plot(ends, [100 * each.with_points for each in line], **look)
+    panels[0].set_title("Games with points, %")
+    panels[-1].set_title("Score of latest games")
+    for axes in panels:
         axes.set_xlabel("training steps")
         axes.grid(axis="y")
         shorten_ticks(axes)
         from_zero(axes)
-    legend_above(figure, shares.get_lines(), spaced(world), COLUMNS)
-    explain(
-        figure,
-        f"Line: one run. Left: of the games that ended in the last {POINT:,} steps. Right: mean of "
-        "each actor's latest game.",
-    )
-    caption = (
-        f"Each line is one run. Left: of the games that ended in the last {POINT:,} steps. Right: "
-        "the mean of each actor's latest game."
-    )
+    legend_above(figure, panels[-1].get_lines(), spaced(world), COLUMNS)
+    scores, share = "mean of each actor's latest game", "of the games that ended in the last"
+    told = f"Left: {share} {POINT:,} steps. Right: {scores}." if rare else f"It is the {scores}."
+    explain(figure, f"Line: one run. {told}")
     title = f"{spaced(world)}: how soon single runs learn"
     name = f"{world.lower()}-learning"
-    return Drawing(name, title, caption, figure, (learning_table(runs, POINT, None),))
+    table = learning_table(runs, POINT, None)
+    return Drawing(name, title, f"Each line is one run. {told}", figure, (table,))
 
 
 def run_names(runs: Sequence[Path]) -> list[str]:

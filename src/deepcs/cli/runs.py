@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deepcs.agents.table import find_agent
-from deepcs.cli.arguments import parse
+from deepcs.cli.arguments import HELP, ArgumentError, parse
 from deepcs.cli.ending import ending_on_sigterm
 from deepcs.film.record import record
 from deepcs.runs.choices import check_weights_are_used
@@ -90,7 +90,11 @@ class Train:
         if named in (None, "None"):
             return cls._with(RunConfig(tyro.MISSING), arguments)
         usual = cls._with(RunConfig.from_preset(named, tyro.MISSING), arguments)
-        world = parse(usual, arguments, "deepcs train").config.world
+        try:
+            asked = [word for word in arguments if word not in HELP]
+            world = parse(usual, asked, "deepcs train").config.world
+        except ArgumentError:  # told when they are read in earnest
+            return usual
         return cls._with(RunConfig.from_preset(named, world), arguments)
 
     @classmethod

@@ -41,10 +41,13 @@ class Preset:
         return self.numbers if game is None else self.own.get(game.name, self.numbers)
 
 
-RARE = Numbers(
-    settings={"actors": 64, "network": "narrow", "milestone_every": 500_000},
-    learner={"learning_rate": 5e-4, "entropy": 0.003, "value": 0.1, "imitation": 4},
-)
+def of_game(actors: int, **learner: Any) -> Numbers:
+    """Of an Atari game: what all of them share, and PPO's settings."""
+    return Numbers({"actors": actors, "network": "narrow", "milestone_every": 500_000}, learner)
+
+
+USUAL = {"minibatch": 64, "epochs": 4, "gamma_game": 0.99, "weight_intrinsic": 0.2}
+RARE = of_game(64, learning_rate=5e-4, entropy=0.003, value=0.1, imitation=4)
 """where random play hardly ever meets a reward"""
 
 PRESETS = {
@@ -55,17 +58,12 @@ PRESETS = {
             "ppo",
             "PPO with a value for each reward, for runs of a few million steps",
             worlds="games",
-            numbers=Numbers(
-                settings={"actors": 16, "network": "narrow", "milestone_every": 500_000},
-                learner={
-                    "minibatch": 64,
-                    "epochs": 4,
-                    "entropy": "0.02:0.001",
-                    "gamma_game": 0.99,
-                    "weight_intrinsic": 0.2,
-                },
-            ),
-            own={"MontezumaRevenge": RARE, "Venture": RARE},
+            numbers=of_game(16, **USUAL, entropy=0.003),
+            own={
+                "Freeway": of_game(16, **USUAL, entropy="0.02:0.001"),  # else UP is held for long
+                "MontezumaRevenge": RARE,
+                "Venture": RARE,
+            },
             max_frames=18_000,  # five minutes, as in Mnih et al. 2015
         ),
         Preset(
