@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import docs_results as results
+import kept_logs
 import origins
 from deepcs.cli.main import read_command
 from deepcs.runs.load import load_run
@@ -23,7 +24,7 @@ def test_the_results_are_what_the_logs_say() -> None:
     assert [*results.changes(pages)] == [], "run make docs-results"
     pictures = {path.stem for path in (ROOT / "docs/images/results").glob("*.png")}
     assert pictures == set(pages.figures)
-    results.check_size(ROOT / "docs/data")
+    kept_logs.check_size(ROOT / "docs/data")
 
 
 def test_every_table_and_picture_of_the_results_is_made() -> None:
@@ -39,17 +40,17 @@ def test_runs_that_are_added_show_up_and_what_is_no_run_is_refused(tmp_path: Pat
     (tmp_path / "docs/data/commits.csv").write_text("")
     claims = tmp_path / "docs/data/claims"
     for agent in ("a2c", "acktr"):
-        results.add(ROOT / f"docs/data/seaquest-{agent}", claims)
+        kept_logs.add(ROOT / f"docs/data/seaquest-{agent}", claims)
     made = results.Pages(tmp_path)
     told = made.texts()[tmp_path / "docs/results.md"]
     assert "images/results/seaquest-acktr-against-a2c.png" in told
     assert "`seaquest-a2c`" in made.blocks["runs-claims"]
     assert "deepcs train Seaquest" in made.blocks["runs-claims"]
     with pytest.raises(ValueError, match=r"lacks config\.json and curve\.csv and games\.csv; give"):
-        results.add(tmp_path, claims)
+        kept_logs.add(tmp_path, claims)
 
 
-@pytest.mark.parametrize("folder", results.FOLDERS)
+@pytest.mark.parametrize("folder", kept_logs.FOLDERS)
 def test_the_command_of_a_run_gives_its_settings(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,6 +67,8 @@ def test_the_command_of_a_run_gives_its_settings(
 def test_the_sources_of_every_run_are_those_of_a_commit() -> None:
     commits = origins.read_commits(DATA)
     runs = [
-        path.parent for folder in results.FOLDERS for path in (DATA / folder).glob("*/config.json")
+        path.parent
+        for folder in kept_logs.FOLDERS
+        for path in (DATA / folder).glob("*/config.json")
     ]
     assert {origins.sources_of(run) for run in runs} == commits.keys()

@@ -13,11 +13,9 @@ can tell whether they are current without comparing pictures.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import re
-import shutil
 import sys
 import textwrap
 from collections import Counter
@@ -35,7 +33,6 @@ from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results, gather
 from deepcs.analysis.learning import (
-    EVALUATIONS,
     POINT,
     ROW,
     evaluation_table,
@@ -63,18 +60,11 @@ from deepcs.analysis.tables import Table, to_csv, to_markdown
 from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
 from deepcs.runs.load import load_run
+from kept_logs import FOLDERS, add, add_evaluation, check_size
 from origins import origins, read_commits
 
 ROOT = Path(__file__).parents[1]
-FILES = ("config.json", "curve.csv")  # of a run, as they are: no weights, no maps
-GAMES = "games.csv"  # compressed
-FOLDERS = (
-    *("claims", "gymnasium", "learning", "tuning", "tuning-others"),
-    *("precision", "ending", "novelty-atari"),
-)
-"""of logs in docs/data; each may have blocks of its own, and one of where its runs come from"""
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
-LARGEST = 15_000_000  # bytes of all logs
 DRAWN = 2_000_000  # steps: shorter runs are in the tables only
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -283,32 +273,6 @@ def _markdown(table: Table) -> str:
     is_row = [line.startswith(("|", "**")) or not line for line in lines]
     told = [line if row else _wrapped(line)[:-1] for line, row in zip(lines, is_row, strict=True)]
     return "\n".join(told) + "\n\n"
-
-
-def add(run: Path, folder: Path) -> None:
-    """Copy a run's logs, in place of those that stand under its name."""
-    missing = [name for name in (*FILES, GAMES) if not (run / name).is_file()]
-    if missing:
-        raise ValueError(f"{run} lacks {' and '.join(missing)}; give the folder of a run.")
-    to = folder / run.name
-    to.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(run / name, to / name)
-    (to / f"{GAMES}.gz").write_bytes(gzip.compress((run / GAMES).read_bytes(), mtime=0))
-
-
-def add_evaluation(path: Path, folder: Path) -> None:
-    """Copy what `deepcs evaluate` wrote, RUN-STEP.csv, to the run's logs."""
-    run, _, step = path.stem.rpartition("-")
-    if not step.isdigit() or not (folder / run / "config.json").is_file():
-        raise ValueError(f"Got {path}; name it RUN-STEP.csv, after a run in {folder}.")
-    shutil.copyfile(path, folder / run / EVALUATIONS.format(step))
-
-
-def check_size(data: Path) -> None:
-    size = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
-    if size > LARGEST:
-        raise ValueError(f"{data} has {size:,} bytes; keep it below {LARGEST:,}: take runs out.")
 
 
 def _successes(marks: Sequence[Path]) -> Iterator[Success]:
