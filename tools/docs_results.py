@@ -78,7 +78,7 @@ class Settings:
     to: Literal[FOLDERS] = "claims"
     """the folder in docs/data that they are copied to"""
     evaluations: tuple[Path, ...] = ()
-    """games of deepcs evaluate, as RUN-STEP.csv, to copy beside these runs' logs"""
+    """games of deepcs evaluate to copy beside these logs, as RUN-STEP.csv or RUN-greedy-STEP.csv"""
     novelty: Path | None = None
     """folder of a study in the mazes, whose finished runs to sum up first"""
 
@@ -200,7 +200,8 @@ class Pages:
 
     def _evaluations(self) -> str:
         """Games that checkpoints of these runs played."""
-        table = evaluation_table(_runs(self.data / "learning"))
+        folders = "learning", "tuning-others"
+        table = evaluation_table([run for name in folders for run in _runs(self.data / name)])
         return _markdown(table) if table.rows else "No evaluations yet.\n\n"
 
     def _tuning(self) -> str:
@@ -296,7 +297,7 @@ def main(settings: Settings, root: Path = ROOT) -> None:
     for run in settings.add:
         add(run, data / settings.to)
     for path in settings.evaluations:
-        add_evaluation(path, data / "learning")
+        add_evaluation(path, data / settings.to)
     if settings.novelty is not None:
         earlier = read_successes(data / NOVELTY) if (data / NOVELTY).is_file() else []
         finished = _successes(sorted(settings.novelty.glob("runs/*/saved")))

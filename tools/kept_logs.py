@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 from pathlib import Path
 
@@ -31,11 +32,13 @@ def add(run: Path, folder: Path) -> None:
 
 
 def add_evaluation(path: Path, folder: Path) -> None:
-    """Copy what `deepcs evaluate` wrote, RUN-STEP.csv, to the run's logs."""
-    run, _, step = path.stem.rpartition("-")
-    if not step.isdigit() or not (folder / run / "config.json").is_file():
-        raise ValueError(f"Got {path}; name it RUN-STEP.csv, after a run in {folder}.")
-    shutil.copyfile(path, folder / run / EVALUATIONS.format(step))
+    """Copy what `deepcs evaluate` wrote, RUN-STEP.csv or RUN-greedy-STEP.csv, to the run's logs."""
+    found = re.fullmatch(r"(.+?)-((?:greedy-)?\d+)", path.stem)
+    if found is None or not (folder / found[1] / "config.json").is_file():
+        raise ValueError(
+            f"Got {path}; name it RUN-STEP.csv or RUN-greedy-STEP.csv, after a run in {folder}."
+        )
+    shutil.copyfile(path, folder / found[1] / EVALUATIONS.format(found[2]))
 
 
 def check_size(data: Path) -> None:

@@ -105,10 +105,10 @@ def test_evaluations_have_a_row_a_checkpoint_in_order_of_steps(run: Path) -> Non
     head = "game,score,intrinsic,tiles,steps,rooms\n"
     played = "0,0.0,1.0,10,100,1\n1,400.0,1.0,20,300,1;2\n2,100.0,1.0,60,200,1\n"
     (run / EVALUATIONS.format(1_000)).write_text(f"{head}{played}")
-    (run / EVALUATIONS.format(200)).write_text(f"{head}0,0.0,1.0,10,100,1\n")
+    (run / EVALUATIONS.format("greedy-200")).write_text(f"{head}0,0.0,1.0,10,100,1\n")
     assert [row[1:] for row in evaluation_table([run]).shown()] == [
-        ["200", "1", "0 %", "0 %", "0", "0", "0", "0", "0", "0", "10", "100"],
-        ["1,000", "3", "67 %", "33 %", "167", "0", "50", "100", "250", "400", "20", "200"],
+        ["200", "likeliest", "1", "0 %", "0 %", "0", "0", "0", "0", "0", "0", "10", "100"],
+        ["1,000", "drawn", "3", "67 %", "33 %", "167", "0", "50", "100", "250", "400", "20", "200"],
     ]
 
 

@@ -27,7 +27,8 @@ MARKERS, MARKS = "osD^vPX*", 6  # along a line, so that runs can be told apart i
 COLUMNS = 4  # of the legend
 ALWAYS = 0.9  # share of games with points above which it says nothing
 EVALUATIONS = "evaluation-{}.csv"
-"""Beside a run's logs: what `deepcs evaluate RUN --step STEP` wrote."""
+"""Beside a run's logs: what `deepcs evaluate RUN --step STEP` wrote; with --greedy, greedy-STEP."""
+GREEDY = "-greedy-"
 OF_NO_EFFECT = ("steps", "log_every", "checkpoint_every", "milestone_every", "preset")
 """Settings that may differ without a difference in what is learned."""
 
@@ -188,11 +189,14 @@ def evaluation_table(runs: Sequence[Path]) -> Table:
             shares = float((scores > 0).mean()), float(several.mean())
             ends = float(np.median(tiles)), int(np.median(steps))
             step = int(path.stem.rpartition("-")[2])
-            rows.append([f"`{run.name}`", step, len(games), *shares, *map(float, spread), *ends])
-    rows.sort(key=lambda row: (str(row[0]), row[1]))
+            actions = "likeliest" if GREEDY in path.stem else "drawn"
+            who = [f"`{run.name}`", step, actions]
+            rows.append([*who, len(games), *shares, *map(float, spread), *ends])
+    rows.sort(key=lambda row: (str(row[0]), row[1], str(row[2])))
     columns = (
         words("run"),
         Column("at step", count_text),
+        words("actions"),
         Column("games", count_text),
         Column("with points", share_text),
         Column("several rooms", share_text),
@@ -200,7 +204,10 @@ def evaluation_table(runs: Sequence[Path]) -> Table:
         Column("median tiles"),
         Column("median steps", count_text),
     )
-    note = "quarter: a quarter of the games scored that or less."
+    note = (
+        "actions: drawn from the policy, or always the likeliest (--greedy). quarter: a quarter of "
+        "the games scored that or less."
+    )
     return Table("evaluations", "Games played by checkpoints", columns, rows, note)
 
 
