@@ -67,7 +67,7 @@ def test_where_every_game_has_points_only_scores_are_drawn(tmp_path: Path) -> No
     figure = learning_figure([run]).figure
     (scores,) = figure.axes
     assert [list(line.get_ydata()) for line in scores.get_lines()] == [[21.0]]
-    assert "Left" not in figure.get_supxlabel()
+    assert "left" not in figure.get_supxlabel()
 
 
 def test_milestones_are_steps_and_what_was_not_reached_is_left_open(run: Path) -> None:

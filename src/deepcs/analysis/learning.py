@@ -244,13 +244,14 @@ def learning_figure(runs: Sequence[Path]) -> Drawing:
         shorten_ticks(axes)
         from_zero(axes)
     legend_above(figure, panels[-1].get_lines(), spaced(world), COLUMNS)
-    scores, share = "mean of each actor's latest game", "of the games that ended in the last"
-    told = f"Left: {share} {POINT:,} steps. Right: {scores}." if rare else f"It is the {scores}."
-    explain(figure, f"Line: one run. {told}")
+    told = "the mean of each actor's latest game."
+    if rare:
+        told = f"left, of the games that ended in the last {POINT:,} steps; right, {told}"
+    explain(figure, f"Line: one run; {told}")
     title = f"{spaced(world)}: how soon single runs learn"
     name = f"{world.lower()}-learning"
     table = learning_table(runs, POINT, None)
-    return Drawing(name, title, f"Each line is one run. {told}", figure, (table,))
+    return Drawing(name, title, f"Each line is one run: {told}", figure, (table,))
 
 
 def run_names(runs: Sequence[Path]) -> list[str]:
