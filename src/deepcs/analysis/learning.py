@@ -190,7 +190,7 @@ def evaluation_table(runs: Sequence[Path]) -> Table:
             ends = float(np.median(tiles)), int(np.median(steps))
             step = int(path.stem.rpartition("-")[2])
             actions = "likeliest" if GREEDY in path.stem else "drawn"
-            who = [f"`{run.name}`", step, actions]
+            who: list[Cell] = [f"`{run.name}`", step, actions]
             rows.append([*who, len(games), *shares, *map(float, spread), *ends])
     rows.sort(key=lambda row: (str(row[0]), row[1], str(row[2])))
     columns = (
