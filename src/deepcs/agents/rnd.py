@@ -81,20 +81,19 @@ class RND(Bonus):
         flat = frames.reshape(-1, *frames.shape[2:])
         self._pixels += yield pixel_sums(flat)
         self._frames += steps * batch.all_actors
-        seen = self._normalised(flat)
         errors = np.empty(len(flat))
         chunk = max(1, BATCH // batch.all_actors) * own
-        with torch.no_grad():
-            wanted = self._target(seen)
-        for start in range(0, len(flat), chunk):
+        for start in range(0, len(flat), chunk):  # so few that they stay in the processor's cache
             part = slice(start, start + chunk)
+            seen = self._normalised(flat[part])
             with torch.no_grad():
-                errors[part] = squared(self._predictor(seen[part]), wanted[part]).cpu().numpy()
+                wanted = self._target(seen)
+                errors[part] = squared(self._predictor(seen), wanted).cpu().numpy()
             chosen = self._chosen(
                 range(start // own, min(start + chunk, len(flat)) // own), batch.all_actors
             )
             mine = chosen[:, batch.actors.start : batch.actors.stop].ravel()
-            which = start + torch.from_numpy(np.flatnonzero(mine)).to(self._device)
+            which = torch.from_numpy(np.flatnonzero(mine)).to(self._device)
             self._learn(seen[which], wanted[which], max(1, int(chosen.sum())))
             self._step += 1
             yield from self._weights.step(self._step)
@@ -155,10 +154,11 @@ def squared(given: Tensor, wanted: Tensor) -> Tensor:
 
 def pixel_sums(frames: np.ndarray) -> np.ndarray:
     """Sums of uint8 frames (B, height, width) and of their squares, exactly: int64 (2, …)."""
-    flat = frames.reshape(len(frames), -1)
-    wide = flat.astype(np.int64)
-    sums = np.stack((wide.sum(0), np.einsum("bp,bp->p", wide, wide)))
-    return sums.reshape(2, *frames.shape[1:])
+    sums = np.zeros((2, *frames.shape[1:]), np.int64)
+    for start in range(0, len(frames), BATCH):
+        part = frames[start : start + BATCH].astype(np.uint16)  # 255² fits
+        sums += part.sum(0, np.uint32), np.square(part).sum(0, np.uint32)
+    return sums
 
 
 def make_network(
