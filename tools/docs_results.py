@@ -18,7 +18,6 @@ import json
 import re
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,7 +41,8 @@ from deepcs.analysis.learning import (
     tuning_table,
     varied_settings,
 )
-from deepcs.analysis.ledger import SEEN, TOO_EARLY, ledger, ledger_table
+from deepcs.analysis.ledger import ledger, ledger_table
+from deepcs.analysis.ledger_summary import summarise
 from deepcs.analysis.milestone_figures import milestone_figures, milestone_table
 from deepcs.analysis.result_tables import differences_table, scores_table
 from deepcs.analysis.room_figures import draw_rooms, draw_ways_out
@@ -145,17 +145,7 @@ class Pages:
 
     def _summary(self) -> str:
         """Five lines at most."""
-        entries = ledger(self.claims)
-        counts = Counter(entry.verdict for entry in entries)
-        told = ", ".join(f"{number} *{verdict}*" for verdict, number in counts.most_common())
-        text = f"At a laptop's budget, of {len(entries)} comparisons: {told}. "
-        settled = [entry for entry in entries if entry.verdict != TOO_EARLY]
-        best = [entry for entry in settled if entry.verdict == SEEN] or settled
-        if best:
-            numbers = dict.fromkeys(entry.claim.number for entry in best)
-            what = "Seen" if best[0].verdict == SEEN else "Decided"
-            text += f"{what}: {', '.join(numbers)}. "
-        return _wrapped(text + "[The ledger](docs/results.md).")
+        return _wrapped(f"{summarise(ledger(self.claims))} [The ledger](docs/results.md).")
 
     def _worlds(self, worlds: Sequence[str]) -> str:
         """Scores, curves and milestones of some worlds."""

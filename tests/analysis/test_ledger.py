@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from generated import ROWS, experiment, make_study, results_of, write_run
 
-from deepcs.analysis.claims import CLAIMS
+from deepcs.analysis.claims import CLAIMS, TOPICS
 from deepcs.analysis.groups import Results, gather
 from deepcs.analysis.ledger import Entry, ledger, ledger_table
+from deepcs.analysis.ledger_summary import summarise
 from deepcs.cli.main import main
 from deepcs.runs.config import RunConfig
 
@@ -198,3 +199,41 @@ def test_a_study_that_bears_on_no_claim_is_told_so(
     with pytest.raises(SystemExit):
         main(["study", "claims", "demo", "--out", str(tmp_path)])
     assert "bears on a claim" in capsys.readouterr().err
+
+
+def test_the_summary_names_what_was_decided_and_how(tmp_path: Path) -> None:
+    tables = [experiment(world, ["deepcs", "plain"], 5) for world in (MONTEZUMA, "Freeway")]
+
+    def scores(config: RunConfig) -> list[float]:
+        ahead = (config.treatment == "deepcs") == (config.world == MONTEZUMA)
+        return [(HIGH if ahead else LOW)[config.seed]] * ROWS
+
+    told = summarise(ledger(results_of(tmp_path, *tables, scores=scores)))
+    assert "of 38 rows (a claim and a learner each): 35 *too early to say*" in told
+    assert "Seen: Montezuma's Revenge, intrinsic reward (12a A2C). Opposite: Freeway." in told
+
+
+def test_every_question_has_a_topic() -> None:
+    assert {claim.question for claim in CLAIMS} == TOPICS.keys()
+
+
+def test_a_run_left_the_first_room_if_its_curve_did(tmp_path: Path) -> None:
+    values = {"deepcs": [400.0] * 5, "no-grid": [399.0, 0, 0, 0, 0]}
+    entry = judged(tmp_path, MONTEZUMA, values, "8e")
+    assert (entry.x.tolist(), entry.y.tolist(), entry.verdict) == ([0.0] * 5, [1.0] * 5, "seen")
+    (table,) = ledger_table(results_of(tmp_path / "again", experiment(MONTEZUMA, ["deepcs"], 2)))
+    shown = {row[0]: row for row in table.rows}
+    assert shown["16"][5] == "0 of 2 runs"
+
+
+def test_those_that_leave_are_compared_at_the_papers_steps_alone(tmp_path: Path) -> None:
+    tables = [experiment(MONTEZUMA, [name], 12) for name in ("deepcs", "no-grid")]
+
+    def scores(config: RunConfig) -> list[float]:
+        return [500.0 + config.seed if config.seed > 1 else 0.0] * ROWS
+
+    early = entry_of(results_of(tmp_path / "short", *tables, scores=scores), "8f")
+    assert early.reason == "it is about the end of the paper's steps"
+    long = [table.replace("80000", "160_000_000") for table in tables]
+    entry = entry_of(results_of(tmp_path / "long", *long, scores=scores), "8f")
+    assert (len(entry.x), len(entry.y), entry.verdict) == (10, 10, "seen")

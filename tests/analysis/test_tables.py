@@ -134,6 +134,23 @@ def test_scores_are_medians_quartiles_and_tests_of_the_finished_runs(tmp_path: P
     assert (row["U"], row["effect"]) == (test.statistic, pytest.approx(test.statistic / 20))
 
 
+def test_scores_and_intrinsic_rewards_are_corrected_apart(tmp_path: Path) -> None:
+    controls = ["plain", "no-grid", "no-intrinsic", "never-reset", "life-reset"]
+    tables = [experiment("MontezumaRevenge", [name], 5) for name in ("deepcs", *controls[1:])]
+    tables.append(experiment("MontezumaRevenge", ["plain"], 2))  # p of 2/21 at best
+
+    def scores(config: RunConfig) -> list[float]:
+        return [100.0 * (config.treatment == "deepcs") + config.seed] * ROWS
+
+    (table,) = differences_table(results_of(tmp_path, *tables, scores=scores))
+    apart = {(row["measure"], row["against"], row["group"]): row for row in cells(table)}
+    assert len(apart) == 10
+    for (_, *names), row in apart.items():
+        few = "A2C" in names
+        assert row["p"] == pytest.approx(2 / 21 if few else 2 / 252)
+        assert row["p, Holm"] == row["least p"] == pytest.approx(2 / 21 if few else 4 * 2 / 252)
+
+
 @pytest.mark.parametrize(
     ("world", "limits"),
     [("KeyHallway", (0, 1)), ("Freeway", (0, None)), ("Pitfall", (None, None))],

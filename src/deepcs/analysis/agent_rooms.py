@@ -17,7 +17,7 @@ from deepcs.analysis.distributions import Best
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, RunResult, named
 from deepcs.analysis.paper_figures import BEST_ROOMS, ROOMS, RUNS, WEST_RUNS, after
-from deepcs.analysis.room_figures import NEVER, draw_boxes, explored, way_out
+from deepcs.analysis.room_figures import NEVER, draw_boxes, explored, numbers, way_out, ways_out
 from deepcs.analysis.scores import final_score
 from deepcs.analysis.style import FAINT, INK, legend_above, new_figure, styled
 from deepcs.analysis.tables import Cell, Column, Table, words
@@ -56,18 +56,11 @@ def agent_rooms(run: RunResult, orders: Orders) -> AgentRooms:
     return AgentRooms(run, widest[1], games_in, sum(orders.values()))
 
 
-def numbers(order: Sequence[Room]) -> tuple[int, ...]:
-    """Rooms as numbers of the pyramid."""
-    return tuple(room[0] for room in order if room and room[0] in pyramid.PLACES)
-
-
 def west_agent(group: Group) -> AgentRooms | None:
     """The run with most games that leave the first room westward, in those games; None: no run."""
     found = []
     for run in group.runs:
-        ways: Counter[str] = Counter()
-        for order, games in run.room_orders.items():
-            ways[way_out(numbers(order))] += games
+        ways = ways_out(run.room_orders)
         if ways["west"]:
             share = ways["west"] / (ways.total() - ways[NEVER])
             found.append((share, ways["west"], -run.config.seed, run))

@@ -17,16 +17,16 @@ from deepcs.analysis.comparable import comparable, same_units
 from deepcs.analysis.groups import Group, Results, RunResult
 from deepcs.analysis.intervals import Interval, median_interval
 from deepcs.analysis.rank_tests import MOST_EXACT, rank_test, smallest_p
-from deepcs.analysis.room_figures import WAYS
-from deepcs.analysis.scores import final_score
+from deepcs.analysis.room_figures import numbers, usual_way, ways_out
+from deepcs.analysis.scores import final_score, reached
 from deepcs.analysis.statistics import holm_where_possible
 from deepcs.analysis.style import agent_name, short
 from deepcs.analysis.tables import Cell, Column, Table, number_text, probability_text, words
-from deepcs.runs.milestones import EXIT
 
 ALPHA = 0.05
 ENOUGH = 10  # runs a side, without which "no difference" says nothing
 ALIKE = (0.3, 0.7)  # effects that are no difference to speak of; 0.5 is none at all
+COUNTED = "left room 1", "went west"  # measures that a run has or has not
 NOTHING = 10.0  # points a game below which a treatment earns nothing: a key in ten games
 
 Verdict = Literal["seen", "not seen", "opposite", "too early to say"]
@@ -57,6 +57,13 @@ class Entry:
     verdict: Verdict = TOO_EARLY
     reason: str = ""
     """why it is too early"""
+
+    @property
+    def learner(self) -> str:
+        """The runs' own; empty where there are none."""
+        groups = [group for group in (self.ours, self.theirs) if group is not None]
+        names = dict.fromkeys(agent_name(group.config.agent) for group in groups)
+        return " and ".join(names)
 
 
 def ledger(results: Results) -> list[Entry]:
@@ -108,12 +115,14 @@ def measured(group: Group | None, measure: Measure) -> np.ndarray:
 def _of_run(run: RunResult, measure: Measure) -> float:
     if measure in ("score", "intrinsic"):
         return final_score(run.steps, run.score if measure == "score" else run.intrinsic)
-    if measure == "left room 1":
-        return float(run.milestones[EXIT.label] is not None)
-    orders = [[room[0] for room in order if room] for order in run.room_orders]
     if measure == "went west":
-        return float(any(rooms[1:2] == [WAYS["west"]] for rooms in orders))
-    return float(max((len(rooms) for rooms in orders), default=0))
+        return float(usual_way(ways_out(run.room_orders)) == "west")
+    if measure == "most rooms":
+        return float(max((len(numbers(order)) for order in run.room_orders), default=0))
+    left = bool(reached([run.score])[0])
+    if measure == "left room 1":
+        return float(left)
+    return final_score(run.steps, run.score) if left else float("nan")
 
 
 def _tested(claim: Claim, ours: Group | None, theirs: Group | None) -> Entry:
@@ -136,7 +145,7 @@ def _corrected(entries: Sequence[Entry]) -> Iterator[Entry]:
 
     Tests of so few runs that they can never be found count for nothing in it (Tarone 1990).
     """
-    questions = [(entry.claim.question, _learner(entry)) for entry in entries]
+    questions = [(entry.claim.question, entry.learner) for entry in entries]
     p, least = np.array([entry.p for entry in entries]), np.array([*map(_least, entries)])
     for entry, question in zip(entries, questions, strict=True):
         family = np.array([each == question for each in questions])
@@ -204,12 +213,6 @@ def _judge(entry: Entry) -> tuple[Verdict, str]:
     return (SEEN if small else NOT_SEEN), ""
 
 
-def _learner(entry: Entry) -> str:
-    groups = [group for group in (entry.ours, entry.theirs) if group is not None]
-    names = dict.fromkeys(agent_name(group.config.agent) for group in groups)
-    return " and ".join(names)
-
-
 def ledger_table(results: Results, *, whole: bool = False) -> Iterator[Table]:
     """The ledger as a table; none where the runs bear on no claim.
 
@@ -221,7 +224,7 @@ def ledger_table(results: Results, *, whole: bool = False) -> Iterator[Table]:
         return
     entries = everything if whole else told
     missing = [entry.claim.number for entry in everything if entry not in entries]
-    tests = sum(not np.isnan(entry.p) for entry in entries)
+    tests = sum(_least(entry) < ALPHA for entry in entries)
     columns = (
         *map(words, ("no.", "verdict", "claim", "learner", "measure", "ours", "theirs")),
         *(Column("effect"), Column("p, Holm", probability_text)),
@@ -235,9 +238,11 @@ def ledger_table(results: Results, *, whole: bool = False) -> Iterator[Table]:
         "probability that a run of ours is higher than one of theirs, ties half. p, Holm: rank "
         f"tests, exact up to {MOST_EXACT} runs of both sides, corrected over the claims of one "
         "number and learner that have runs enough to reach 0.05. least p: what so many runs allow "
-        "at best, corrected.\n"
-        f"Verdicts by the rule in docs/claims.md. {tests} tests were made; were none of the "
-        f"claims true, about {tests * ALPHA:.1f} would still have p < 0.05 before the correction."
+        "at best, corrected. A2C in a claim: the learner alone, without curiosity; learner: which "
+        "one our runs have.\n"
+        f"Verdicts by the rule in docs/claims.md. {tests} of the tests have runs enough for p < "
+        f"0.05; were none of the claims true, at most about {tests * ALPHA:.1f} of them would have "
+        "it before the correction."
     )
     if missing:
         note += f"\nToo early to say, without finished runs: {', '.join(missing)}."
@@ -252,7 +257,7 @@ def _rows(entries: Sequence[Entry]) -> list[list[Cell]]:
         ran = claim.paper_runs is not None
         rows.append(
             [
-                *(claim.number, verdict, claim.sentence, _learner(entry) or None, claim.measure),
+                *(claim.number, verdict, claim.sentence, entry.learner or None, claim.measure),
                 *(_middle(entry.x, claim), _middle(entry.y, claim)),
                 *(entry.effect, entry.corrected, entry.least, _sizes(entry)),
                 None if entry.ours is None else entry.ours.config.steps,
@@ -270,9 +275,11 @@ def _sizes(entry: Entry) -> str:
 
 
 def _middle(values: np.ndarray, claim: Claim) -> str | None:
-    """A median with its interval; where one run is enough, the best."""
+    """A median with its interval; where one run is enough, the best; or how many runs did it."""
     if not len(values):
         return None
+    if claim.measure in COUNTED:
+        return f"{int(values.sum())} of {len(values)} runs"
     if claim.theirs is None:
         return f"best {number_text(float(values.max()))}"
     around: Interval = median_interval(values)

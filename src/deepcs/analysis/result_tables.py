@@ -14,7 +14,8 @@ from deepcs.analysis.paper_table import other_bytes
 from deepcs.analysis.published import published
 from deepcs.analysis.rank_tests import MOST_EXACT
 from deepcs.analysis.scores import FINAL_WINDOW, human_normalised, possible_scores
-from deepcs.analysis.statistics import compare, holm, interquartile_mean
+from deepcs.analysis.significance_bars import ALPHA
+from deepcs.analysis.statistics import compare, holm_where_possible, interquartile_mean
 from deepcs.analysis.style import short, spaced
 from deepcs.analysis.tables import (
     Cell,
@@ -67,16 +68,17 @@ def differences_table(results: Results) -> Iterator[Table]:
     columns = (
         *(words("world"), words("measure"), words("group"), words("n"), words("against")),
         *(words("m"), Column("U"), Column("effect"), Column("p", probability_text)),
-        *(Column("p, Holm", probability_text), Column("smallest p", probability_text)),
+        *(Column("p, Holm", probability_text), Column("least p", probability_text)),
     )
     note = (
         "Two-tailed Mann–Whitney U tests of score and intrinsic reward at the end: DeepCS against "
         "each control of the same learner, budget and other settings, and the variants of a sweep "
         "against its first. p is exact, by counting all ways to divide the runs, for up to "
-        f"{MOST_EXACT} runs; for more it is the normal approximation, but never below the "
-        "smallest p. effect: probability that a run of the group is higher than one of the other, "
-        "ties half. p, Holm: after Holm's correction over a world's tests of one learner and "
-        "budget; a sweep is a family of its own. smallest p: what so many runs allow at best.\n"
+        f"{MOST_EXACT} runs; for more it is the normal approximation, but never below what so many "
+        "runs allow. effect: probability that a run of the group is higher than one of the other, "
+        "ties half. p, Holm: after Holm's correction over a world's tests of one measure, learner "
+        "and budget that have runs enough to reach 0.05; a sweep is a family of its own. least p: "
+        "what so many runs allow at best, corrected.\n"
         "Intrinsic reward is recorded whether or not it is paid. It is tested where both groups "
         "record the same, or tiles at 1 each that become new again at other times."
     )
@@ -100,18 +102,19 @@ def families(groups: Sequence[Group]) -> Iterator[list[tuple[Group, Group]]]:
 
 
 def _differences(family: Sequence[tuple[Group, Group]]) -> Iterator[list[Cell]]:
-    """A row per test; p corrected over the whole family."""
-    cases = [("score", *pair) for pair in family]
-    cases += [("intrinsic", *pair) for pair in family if same_units(*pair)]
-    tests = [
-        compare(ours.final_scores(measure)[:, None], theirs.final_scores(measure)[:, None])
-        for measure, ours, theirs in cases
-    ]
-    corrected = holm(np.array([test.p[0] for test in tests]))
-    for (measure, ours, theirs), test, after in zip(cases, tests, corrected, strict=True):
-        n, m = tally(int(test.n[0]), ours.planned), tally(int(test.m[0]), theirs.planned)
-        numbers = test.u[0], test.effect[0], test.p[0], after, test.smallest_p[0]
-        yield [spaced(ours.world), measure, ours.label, n, theirs.label, m, *map(float, numbers)]
+    """A row per test; p corrected over the family's tests of one measure."""
+    for measure in ("score", "intrinsic"):
+        pairs = [pair for pair in family if measure == "score" or same_units(*pair)]
+        tests = [
+            compare(ours.final_scores(measure)[:, None], theirs.final_scores(measure)[:, None])
+            for ours, theirs in pairs
+        ]
+        p, least = (np.array([getattr(t, name)[0] for t in tests]) for name in ("p", "smallest_p"))
+        corrected, lowest = (holm_where_possible(each, least, ALPHA) for each in (p, least))
+        for (ours, theirs), test, *after in zip(pairs, tests, corrected, lowest, strict=True):
+            n, m = tally(int(test.n[0]), ours.planned), tally(int(test.m[0]), theirs.planned)
+            who = [spaced(ours.world), measure, ours.label, n, theirs.label, m]
+            yield [*who, *map(float, (test.u[0], test.effect[0], test.p[0], *after))]
 
 
 def _scores(group: Group) -> list[Cell]:

@@ -17,6 +17,7 @@ from deepcs.analysis.legibility import explain
 from deepcs.analysis.paper_figures import ROOMS, RUNS, WEST_RUNS
 from deepcs.analysis.style import FAINT, HEAT, INK, legend_above, new_figure, styled
 from deepcs.analysis.tables import Cell, Column, Table, share_text, words
+from deepcs.curiosity.tiles import Room
 from deepcs.film import pyramid
 
 START = 1
@@ -53,20 +54,37 @@ def explored(group: Group) -> Rooms:
     most = 0
     for run in group.runs:
         mine: Counter[int] = Counter()
-        ways: Counter[str] = Counter()
         for order, games in run.room_orders.items():
-            rooms = [room[0] for room in order if room]
+            rooms = numbers(order)
             for room in rooms:
                 mine[room] += games
-            ways[way_out(rooms)] += games
             most = max(most, len(rooms))
         runs_in.update(mine.keys())
         games_in += mine
+        ways = ways_out(run.room_orders)
         game_ways += ways
-        leaving = [way for way in ways if way != NEVER]
-        run_ways[max(leaving, key=lambda way: ways[way], default=NEVER)] += 1
+        run_ways[usual_way(ways)] += 1
     games = game_ways.total()
     return Rooms(len(group.runs), games, runs_in, games_in, most, run_ways, game_ways)
+
+
+def numbers(order: Sequence[Room]) -> tuple[int, ...]:
+    """Rooms in order of first entry, as numbers of the pyramid."""
+    return tuple(room[0] for room in order if room and room[0] in pyramid.PLACES)
+
+
+def ways_out(orders: Mapping[tuple[Room, ...], int]) -> Counter[str]:
+    """Games by the way they took out of the first room; orders: rooms, and games that went so."""
+    ways: Counter[str] = Counter()
+    for order, games in orders.items():
+        ways[way_out(numbers(order))] += games
+    return ways
+
+
+def usual_way(ways: Counter[str]) -> str:
+    """The way that most of the games took that left the first room."""
+    leaving = [way for way in ways if way != NEVER]
+    return max(leaving, key=lambda way: ways[way], default=NEVER)
 
 
 def way_out(rooms: Sequence[int]) -> str:
