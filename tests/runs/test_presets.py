@@ -100,6 +100,9 @@ def test_what_a_game_of_ones_own_is_decides_its_preset_once_it_may_be_imported(
     assert fast.resolved().max_frames == 18_000
     with pytest.raises(ValueError, match="which is for mazes; for games choose fast"):
         maze.resolved()
+    again = RunConfig.from_preset("fast", "snow:GAME")  # its numbers do not depend on what is known
+    assert again == fast
+    assert again.resolved().learner.learning_rate == fast.resolved().learner.learning_rate
 
 
 def test_without_a_preset_the_papers_numbers_stay() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deepcs.envs.roms import atari_game
+from deepcs.system.importing import is_path
 from deepcs.system.spelling import the_nearest
 
 
@@ -36,8 +37,12 @@ class Preset:
     """raw frames per Atari game, instead of the protocol's"""
 
     def numbers_in(self, world: Any) -> Numbers:
-        """Those of a world; of one that is not named yet, or of a user's own, the usual ones."""
-        game = atari_game(world) if isinstance(world, str) and world else None
+        """Those of a world; of one that is not named yet, or of a user's own, the usual ones.
+
+        Also of a game of a user's own: what it is depends on whether it may be imported by now.
+        """
+        named = isinstance(world, str) and world and not is_path(world)
+        game = atari_game(world) if named else None
         return self.numbers if game is None else self.own.get(game.name, self.numbers)
 
 
