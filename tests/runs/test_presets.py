@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,9 @@ def typed(*arguments: str) -> RunConfig:
     return dataclasses.replace(command.config, learner=command.learner)
 
 
-def in_study(lines: str, world: str = "Venture") -> RunConfig:
+def in_study(lines: str, world: str = "Venture", run: int = 0) -> RunConfig:
     table = f'worlds = ["{world}"]\ntreatments = ["deepcs"]\nseeds = 1\nsteps = "10k"\n'
-    return read_study("mine", f"[[experiments]]\n{table}{lines}").runs[0].config
+    return read_study("mine", f"[[experiments]]\n{table}{lines}").runs[run].config
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -77,6 +78,42 @@ def test_what_is_given_goes_before_the_preset_even_if_it_is_the_papers_default()
     assert dataclasses.replace(study, device=config.device, steps=config.steps) == (
         dataclasses.replace(config, shards=1)
     )
+
+
+@pytest.mark.parametrize("world", ["Freeway", "MontezumaRevenge"])
+def test_with_one_value_a_presets_numbers_of_two_are_left_out(world: str) -> None:
+    """On the command line, in Python, and in a study's settings and its sweep."""
+    expected = RunConfig.from_preset("fast", world, learner={"values": "one"}).resolved().learner
+    assert (expected.values, expected.gamma) == ("one", 0.99)
+    assert (expected.gamma_game, expected.weight_intrinsic) == (None, None)
+    assert expected.entropy == RunConfig.from_preset("fast", world).learner.entropy
+    typed_in = typed(world, "--preset", "fast", "--ppo.values", "one").resolved()
+    assert typed_in.learner == expected
+    assert in_study('preset = "fast"\nsettings = { ppo.values = "one" }', world).learner == expected
+    swept = 'preset = "fast"\nsweep = { ppo.values = ["one", "two"] }'
+    assert in_study(swept, world).learner == expected
+    two = RunConfig.from_preset("fast", world).resolved().learner
+    assert in_study(swept, world, run=1).learner == two
+
+
+def test_what_has_no_effect_with_one_value_is_refused_where_somebody_gives_it() -> None:
+    given = {"values": "one", "gamma_game": 0.99}  # as the preset has it
+    with pytest.raises(ValueError, match=r"Got ppo\.gamma_game 0\.99, which has no effect"):
+        RunConfig.from_preset("fast", "Freeway", learner=given).resolved()
+    with pytest.raises(ValueError, match=r"Got ppo\.gamma_game 0\.99, which has no effect"):
+        typed("Freeway", "--preset=fast", "--ppo.values=one", "--ppo.gamma-game=0.99").resolved()
+    with pytest.raises(StudyError, match=r"Got ppo\.gamma_game 0\.99, which has no effect"):
+        in_study('preset = "fast"\nsettings = { ppo.values = "one", ppo.gamma_game = 0.99 }')
+
+
+def test_the_help_shows_the_presets_defaults_in_the_world_that_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for world, entropy in (("Freeway", "0.02:0.001"), ("Seaquest", "0.003")):
+        with pytest.raises(SystemExit):
+            typed(world, "--preset", "fast", "--help")
+        shown = " ".join(re.sub(r"[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
+        assert f"(default: {entropy})" in shown[shown.index("--ppo.entropy") :][:300]
 
 
 def test_a_preset_shortens_games_but_not_those_of_ones_own_environment() -> None:
