@@ -13,6 +13,7 @@ import pytest
 from deepcs.agents.ppo import PPOSettings
 from deepcs.cli.arguments import parse
 from deepcs.cli.runs import Train
+from deepcs.runs.choices import check_weights_are_used
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.presets import PRESETS
@@ -114,6 +115,52 @@ def test_the_help_shows_the_presets_defaults_in_the_world_that_is_named(
             typed(world, "--preset", "fast", "--help")
         shown = " ".join(re.sub(r"[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
         assert f"(default: {entropy})" in shown[shown.index("--ppo.entropy") :][:300]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--preset", "fast"), None),  # whose weight of I holds for all treatments
+        (("--preset=fast", "--ppo.weight-intrinsic=0.3"), r"Got ppo\.weight_intrinsic 0\.3 for"),
+        (("--agent=ppo", "--ppo.weight-intrinsic=0.2"), r"Got ppo\.weight_intrinsic 0\.2 for"),
+        (("--agent=ppo", "--ppo.gamma-intrinsic=0.9"), r"Got ppo\.gamma_intrinsic 0\.9 for"),
+        (("--weight", "0.5"), r"Got weight 0\.5 for"),
+        (("--weight", "equal"), None),  # says that R is clipped
+    ],
+)
+def test_weights_that_plain_has_no_use_for_are_refused_unless_the_preset_has_them(
+    arguments: tuple[str, ...], sentence: str | None
+) -> None:
+    config = typed("Freeway", "--treatment", "plain", *arguments)
+    if sentence is None:
+        check_weights_are_used(config)
+        return
+    with pytest.raises(ValueError, match=f"{sentence} treatment plain, whose learner is paid no"):
+        check_weights_are_used(config)
+
+
+def numbers_in(text: str) -> set[float]:
+    found = re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?(?:e-\d+)?", text)
+    return {float(each.replace(",", "")) for each in found}
+
+
+def test_the_table_in_the_details_has_every_number_of_the_presets() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "details.md").read_text()
+    section = page[page.index("## Presets") :].partition("\n## ")[0]
+    rows = re.findall(r"^ +\| (?:`\w+` )?\| .*$", section, re.MULTILINE)
+    fast, maze = PRESETS["fast"], PRESETS["maze"]
+    usual = RunConfig.from_preset("fast", "Seaquest").resolved()
+    own = RunConfig.from_preset("fast", "MontezumaRevenge").resolved()
+    names = fast.numbers.learner.keys() | fast.own["MontezumaRevenge"].learner.keys()
+    of_usual = [*fast.numbers.settings.values(), *fast.numbers.learner.values(), fast.max_frames]
+    expected = [
+        [*of_usual, fast.own["Freeway"].learner["entropy"], usual.learner.weight_game],
+        [own.actors, *(getattr(own.learner, name) for name in names)],
+        [*maze.numbers.settings.values(), *maze.numbers.learner.values()],
+    ]
+    for row, values in zip(rows, expected, strict=True):
+        assert numbers_in(" ".join(map(str, values))) <= numbers_in(row), row
+    assert fast.own["Venture"] == fast.own["MontezumaRevenge"]  # which share a row
 
 
 def test_a_preset_shortens_games_but_not_those_of_ones_own_environment() -> None:
