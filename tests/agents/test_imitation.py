@@ -13,6 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from killing import train_with_placed_kills
+from ppo_learners import Learners
 from torch import Tensor
 from trainee import assert_same_run, train_with_kills
 
@@ -165,6 +166,18 @@ def test_games_that_do_not_go_on_end_what_is_under_way() -> None:
     second.time = 2
     second.tell([[0], [0]], [[0], [1]])
     assert second.memory.scores == [1.0]
+
+
+def test_of_two_rewards_the_games_is_remembered() -> None:
+    numbers = PPOSettings(n_steps=3, epochs=1, minibatch=6, gamma_game=0.5, imitation=1)
+    learners = Learners(numbers, actors=2)
+    game = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]
+    learners.rewards = torch.stack((torch.tensor(game), torch.full((3, 2), 5.0)), 2).double()
+    learners.ends = torch.tensor([[False, False], [False, False], [True, True]])
+    learners.learn(0)
+    held = learners.agents[0].remembered()
+    assert held["scores"][:2].tolist() == [1.0, 2.0]
+    assert held["numbers"].tolist() == [0.5, 1.0, 0.5, 1.0, 2.0]  # returns, up to the last reward
 
 
 @pytest.mark.parametrize("values", [1, 2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from deepcs.agents.ppo import PPOSettings
 from deepcs.cli.arguments import parse
 from deepcs.cli.runs import Train
+from deepcs.runs.choices import check_weights_are_used
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder
 from deepcs.runs.presets import PRESETS
@@ -27,9 +29,9 @@ def typed(*arguments: str) -> RunConfig:
     return dataclasses.replace(command.config, learner=command.learner)
 
 
-def in_study(lines: str, world: str = "Venture") -> RunConfig:
+def in_study(lines: str, world: str = "Venture", run: int = 0) -> RunConfig:
     table = f'worlds = ["{world}"]\ntreatments = ["deepcs"]\nseeds = 1\nsteps = "10k"\n'
-    return read_study("mine", f"[[experiments]]\n{table}{lines}").runs[0].config
+    return read_study("mine", f"[[experiments]]\n{table}{lines}").runs[run].config
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -79,6 +81,88 @@ def test_what_is_given_goes_before_the_preset_even_if_it_is_the_papers_default()
     )
 
 
+@pytest.mark.parametrize("world", ["Freeway", "MontezumaRevenge"])
+def test_with_one_value_a_presets_numbers_of_two_are_left_out(world: str) -> None:
+    """On the command line, in Python, and in a study's settings and its sweep."""
+    expected = RunConfig.from_preset("fast", world, learner={"values": "one"}).resolved().learner
+    assert (expected.values, expected.gamma) == ("one", 0.99)
+    assert (expected.gamma_game, expected.weight_intrinsic) == (None, None)
+    assert expected.entropy == RunConfig.from_preset("fast", world).learner.entropy
+    typed_in = typed(world, "--preset", "fast", "--ppo.values", "one").resolved()
+    assert typed_in.learner == expected
+    assert in_study('preset = "fast"\nsettings = { ppo.values = "one" }', world).learner == expected
+    swept = 'preset = "fast"\nsweep = { ppo.values = ["one", "two"] }'
+    assert in_study(swept, world).learner == expected
+    two = RunConfig.from_preset("fast", world).resolved().learner
+    assert in_study(swept, world, run=1).learner == two
+
+
+def test_what_has_no_effect_with_one_value_is_refused_where_somebody_gives_it() -> None:
+    given = {"values": "one", "gamma_game": 0.99}  # as the preset has it
+    with pytest.raises(ValueError, match=r"Got ppo\.gamma_game 0\.99, which has no effect"):
+        RunConfig.from_preset("fast", "Freeway", learner=given).resolved()
+    with pytest.raises(ValueError, match=r"Got ppo\.gamma_game 0\.99, which has no effect"):
+        typed("Freeway", "--preset=fast", "--ppo.values=one", "--ppo.gamma-game=0.99").resolved()
+    with pytest.raises(StudyError, match=r"Got ppo\.gamma_game 0\.99, which has no effect"):
+        in_study('preset = "fast"\nsettings = { ppo.values = "one", ppo.gamma_game = 0.99 }')
+
+
+def test_the_help_shows_the_presets_defaults_in_the_world_that_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for world, entropy in (("Freeway", "0.02:0.001"), ("Seaquest", "0.003")):
+        with pytest.raises(SystemExit):
+            typed(world, "--preset", "fast", "--help")
+        shown = " ".join(re.sub(r"[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
+        assert f"(default: {entropy})" in shown[shown.index("--ppo.entropy") :][:300]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--preset", "fast"), None),  # whose weight of I holds for all treatments
+        (("--preset=fast", "--ppo.weight-intrinsic=0.3"), r"Got ppo\.weight_intrinsic 0\.3 for"),
+        (("--agent=ppo", "--ppo.weight-intrinsic=0.2"), r"Got ppo\.weight_intrinsic 0\.2 for"),
+        (("--agent=ppo", "--ppo.gamma-intrinsic=0.9"), r"Got ppo\.gamma_intrinsic 0\.9 for"),
+        (("--weight", "0.5"), r"Got weight 0\.5 for"),
+        (("--weight", "equal"), None),  # says that R is clipped
+    ],
+)
+def test_weights_that_plain_has_no_use_for_are_refused_unless_the_preset_has_them(
+    arguments: tuple[str, ...], sentence: str | None
+) -> None:
+    config = typed("Freeway", "--treatment", "plain", *arguments)
+    if sentence is None:
+        check_weights_are_used(config)
+        return
+    with pytest.raises(ValueError, match=f"{sentence} treatment plain, whose learner is paid no"):
+        check_weights_are_used(config)
+
+
+def numbers_in(text: str) -> set[float]:
+    found = re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?(?:e-\d+)?", text)
+    return {float(each.replace(",", "")) for each in found}
+
+
+def test_the_table_in_the_details_has_every_number_of_the_presets() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "details.md").read_text()
+    section = page[page.index("## Presets") :].partition("\n## ")[0]
+    rows = re.findall(r"^ +\| (?:`\w+` )?\| .*$", section, re.MULTILINE)
+    fast, maze = PRESETS["fast"], PRESETS["maze"]
+    usual = RunConfig.from_preset("fast", "Seaquest").resolved()
+    own = RunConfig.from_preset("fast", "MontezumaRevenge").resolved()
+    names = fast.numbers.learner.keys() | fast.own["MontezumaRevenge"].learner.keys()
+    of_usual = [*fast.numbers.settings.values(), *fast.numbers.learner.values(), fast.max_frames]
+    expected = [
+        [*of_usual, fast.own["Freeway"].learner["entropy"], usual.learner.weight_game],
+        [own.actors, *(getattr(own.learner, name) for name in names)],
+        [*maze.numbers.settings.values(), *maze.numbers.learner.values()],
+    ]
+    for row, values in zip(rows, expected, strict=True):
+        assert numbers_in(" ".join(map(str, values))) <= numbers_in(row), row
+    assert fast.own["Venture"] == fast.own["MontezumaRevenge"]  # which share a row
+
+
 def test_a_preset_shortens_games_but_not_those_of_ones_own_environment() -> None:
     assert typed("Venture", "--preset", "fast").resolved().max_frames == 18_000
     given = "--preset", "fast", "--max-frames", "400000"
@@ -100,6 +184,9 @@ def test_what_a_game_of_ones_own_is_decides_its_preset_once_it_may_be_imported(
     assert fast.resolved().max_frames == 18_000
     with pytest.raises(ValueError, match="which is for mazes; for games choose fast"):
         maze.resolved()
+    again = RunConfig.from_preset("fast", "snow:GAME")  # its numbers do not depend on what is known
+    assert again == fast
+    assert again.resolved().learner.learning_rate == fast.resolved().learner.learning_rate
 
 
 def test_without_a_preset_the_papers_numbers_stay() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -70,6 +71,11 @@ class PPOSettings:
     """minibatches of self-imitation per update, from the best episodes so far (Oh et al.)"""
     imitation_samples: int | None = None
     """with imitation: steps of these episodes that are kept; None: 16,384"""
+
+    @staticmethod
+    def unused(numbers: Mapping[str, Any]) -> Collection[str]:
+        """Names of what has no effect beside these numbers."""
+        return OF_VALUES["two" if numbers.get("values") == "one" else "one"]
 
     def check(self) -> None:
         check_numbers(

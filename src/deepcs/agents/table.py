@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -96,11 +97,19 @@ def _check_methods(name: str, own: type[Agent]) -> None:
             ) from error
 
 
-def make_settings(agent: str, numbers: dict[str, Any]) -> Any:
-    """An agent's settings, of which some are given by name; raises ValueError for unknown ones."""
+def make_settings(
+    agent: str, numbers: Mapping[str, Any], preset: Mapping[str, Any] | None = None
+) -> Any:
+    """An agent's settings, of which some are given by name; raises ValueError for unknown ones.
+
+    preset: other defaults, but for those that have no effect beside the numbers that are given.
+    """
     kind = find_agent(agent).Settings
     known = [f.name for f in fields(kind)]
     unknown = sorted(numbers.keys() - set(known))
     if unknown:
         raise ValueError(f"Got {agent}.{unknown[0]}; choose from {', '.join(known)}.")
-    return kind(**numbers)
+    if preset is not None and hasattr(kind, "unused"):
+        unused = kind.unused({**preset, **numbers})
+        preset = {name: number for name, number in preset.items() if name not in unused}
+    return kind(**{**(preset or {}), **numbers})

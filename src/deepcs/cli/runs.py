@@ -46,6 +46,13 @@ def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
     return found
 
 
+def _differing(settings: Any, defaults: Any) -> dict[str, Any]:
+    """Those that are not as the defaults have them."""
+    both = {f.name for f in dataclasses.fields(settings) if hasattr(defaults, f.name)}
+    numbers = {name: getattr(settings, name) for name in sorted(both)}
+    return {name: each for name, each in numbers.items() if each != getattr(defaults, name)}
+
+
 RunPath = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 PlayedPath = Annotated[
     Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help="a run, or agents:NAME")
@@ -89,13 +96,14 @@ class Train:
         named = _value_of("--preset", arguments)
         if named in (None, "None"):
             return cls._with(RunConfig(tyro.MISSING), arguments)
-        usual = cls._with(RunConfig.from_preset(named, tyro.MISSING), arguments)
+        base = RunConfig.from_preset(named, tyro.MISSING)
+        usual = cls._with(base, arguments)
         try:
-            asked = [word for word in arguments if word not in HELP]
-            world = parse(usual, asked, "deepcs train").config.world
+            asked: Any = parse(usual, [w for w in arguments if w not in HELP], "deepcs train")
         except ArgumentError:  # told when they are read in earnest
             return usual
-        return cls._with(RunConfig.from_preset(named, world), arguments)
+        given = _differing(asked.learner, base.learner)
+        return cls._with(RunConfig.from_preset(named, asked.config.world, learner=given), arguments)
 
     @classmethod
     def _with(cls, base: RunConfig, arguments: Sequence[str]) -> type[Train]:

@@ -115,7 +115,7 @@ class RunConfig:
         numbers = chosen.numbers_in(world)
         learner = settings.pop("learner", {})
         if isinstance(learner, dict):
-            learner = make_settings(chosen.agent, {**numbers.learner, **learner})
+            learner = make_settings(chosen.agent, learner, numbers.learner)
         given = {"agent": chosen.agent, **numbers.settings, **settings}
         return cls(world, learner=learner, preset=name, **given)
 

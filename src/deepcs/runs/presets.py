@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deepcs.envs.roms import atari_game
+from deepcs.system.importing import is_path
 from deepcs.system.spelling import the_nearest
 
 
@@ -36,8 +37,12 @@ class Preset:
     """raw frames per Atari game, instead of the protocol's"""
 
     def numbers_in(self, world: Any) -> Numbers:
-        """Those of a world; of one that is not named yet, or of a user's own, the usual ones."""
-        game = atari_game(world) if isinstance(world, str) and world else None
+        """Those of a world; of one that is not named yet, or of a user's own, the usual ones.
+
+        Also of a game of a user's own: what it is depends on whether it may be imported by now.
+        """
+        named = isinstance(world, str) and world and not is_path(world)
+        game = atari_game(world) if named else None
         return self.numbers if game is None else self.own.get(game.name, self.numbers)
 
 
@@ -47,8 +52,9 @@ def of_game(actors: int, **learner: Any) -> Numbers:
 
 
 USUAL = {"minibatch": 64, "epochs": 4, "gamma_game": 0.99, "weight_intrinsic": 0.2}
-RARE = of_game(64, learning_rate=5e-4, entropy=0.003, value=0.1, imitation=4)
-"""where random play hardly ever meets a reward"""
+"""found in Freeway and Seaquest, by single runs; untested in other games"""
+MONTEZUMA = of_game(64, learning_rate=5e-4, entropy=0.003, value=0.1, imitation=4)
+"""found in Montezuma's Revenge, by a study; untested in Venture"""
 
 PRESETS = {
     preset.name: preset
@@ -60,9 +66,9 @@ PRESETS = {
             worlds="games",
             numbers=of_game(16, **USUAL, entropy=0.003),
             own={
-                "Freeway": of_game(16, **USUAL, entropy="0.02:0.001"),  # else UP is held for long
-                "MontezumaRevenge": RARE,
-                "Venture": RARE,
+                "Freeway": of_game(16, **USUAL, entropy="0.02:0.001"),  # one run
+                "MontezumaRevenge": MONTEZUMA,
+                "Venture": MONTEZUMA,
             },
             max_frames=18_000,  # five minutes, as in Mnih et al. 2015
         ),

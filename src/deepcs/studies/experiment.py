@@ -14,6 +14,7 @@ from typing import Any
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import parse_count
 from deepcs.runs.effects import check_effects
+from deepcs.runs.presets import preset
 from deepcs.studies.settings import OWN_KEYS, all_settings, fits, with_settings
 from deepcs.system.importing import allow
 from deepcs.system.limits import NAME, STUDY_RUNS, shown
@@ -58,8 +59,7 @@ def read_experiment(where: str, table: Any, most: int = STUDY_RUNS) -> Iterator[
     missing = [key for key in REQUIRED if key not in table]
     if missing:
         raise StudyError(f"{where} lacks {' and '.join(missing)}; add {missing[0]} = ...")
-    base = _base(where, table, "")
-    agents = _names(where, {"agents": [base.agent], **table}, "agents")
+    agents = _names(where, {"agents": [_base(where, table, "", {}).agent], **table}, "agents")
     allow(agents)  # a study's file is its user's own, and is read only to run it
     settings = _flat(where, "settings", table.get("settings", {}), agents)
     sweep = _flat(where, "sweep", table.get("sweep", {}), agents)
@@ -75,26 +75,28 @@ def read_experiment(where: str, table: Any, most: int = STUDY_RUNS) -> Iterator[
             f"{where}: got up to {count:,} runs; a study has {STUDY_RUNS:,} at most: give fewer "
             "seeds, or values to sweep."
         )
-    bases = {world: _base(where, table, world) for world in worlds}
     for world, treatment, agent in itertools.product(worlds, treatments, agents):
         varied = {n: values for n, values in sweep.items() if n in all_settings([agent])}
         for values in itertools.product(*varied.values()):
             chosen = dict(zip(varied, values, strict=True))
             variant = ", ".join(f"{name}={value}" for name, value in chosen.items())
             who: dict[str, Any] = {"world": world, "treatment": treatment, "agent": agent}
-            config = dataclasses.replace(bases[world], **who)
-            config = _with_settings(where, config, settings | chosen)
+            given = settings | chosen
+            config = dataclasses.replace(_base(where, table, world, given), **who)
+            config = _with_settings(where, config, given)
             for seed in seeds:
                 yield _run(where, dataclasses.replace(config, seed=seed), variant)
 
 
-def _base(where: str, table: dict[str, Any], world: str) -> RunConfig:
-    """What all runs in a world share: one shard, and the settings of a preset if it names one."""
+def _base(where: str, table: dict[str, Any], world: str, given: dict[str, Any]) -> RunConfig:
+    """Before what is given is set: one shard, and what beside it a preset's settings are."""
     shared: dict[str, Any] = {"steps": _count(where, table["steps"]), "shards": 1}
     if "preset" not in table:
         return RunConfig(world, **shared)
     try:
-        return RunConfig.from_preset(table["preset"], world, **shared)
+        prefix = f"{preset(table['preset']).agent}."
+        own = {n.removeprefix(prefix): each for n, each in given.items() if n.startswith(prefix)}
+        return RunConfig.from_preset(table["preset"], world, learner=own, **shared)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from error
 
