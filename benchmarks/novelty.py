@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,6 +35,8 @@ class Settings:
 
     world: str = "MontezumaRevenge"
     """where to train"""
+    preset: str | None = None
+    """of settings, such as fast; None: the paper's A2C"""
     sides: tuple[str, ...] = tuple(SIDES)[1:]
     """those that are compared with deepcs"""
     rounds: int = 9
@@ -49,7 +52,10 @@ def main(settings: Settings) -> None:
         sides = []
         for name in names:
             treatment, novelty = SIDES[name]
-            config = RunConfig(settings.world, treatment, novelty=novelty, shards=1)
+            chosen: dict[str, Any] = {"treatment": treatment, "novelty": novelty, "shards": 1}
+            config = RunConfig(settings.world, **chosen)
+            if settings.preset is not None:
+                config = RunConfig.from_preset(settings.preset, settings.world, **chosen)
             sides.append(opened.enter_context(closing(TimedTraining(config, workers=1))))
         for side in sides:
             side.rate(1.0)
