@@ -21,7 +21,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -66,6 +66,7 @@ from origins import origins, read_commits
 ROOT = Path(__file__).parents[1]
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
 DRAWN = 2_000_000  # steps: shorter runs are in the tables only
+EARLIER = "earlier-"  # begins the names of figures of runs of 0.1
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -232,7 +233,8 @@ class Pages:
         """Runs of one seed or three, made by an earlier version."""
         text = self._scores(self.earlier, [*self.earlier.worlds])
         for world in ("MontezumaRevenge", "Seaquest"):
-            text += "".join(map(self._figure, curve_figures(self.earlier.of(world))))
+            for drawing in curve_figures(self.earlier.of(world)):
+                text += self._figure(replace(drawing, name=EARLIER + drawing.name))
         montezuma = self.earlier.of("MontezumaRevenge")
         title = "Montezuma's Revenge, one seed each: milestones"
         return text + _markdown(milestone_table(montezuma, "milestones", title))
@@ -255,6 +257,8 @@ class Pages:
         return _markdown(table) if table.rows else "No runs yet.\n"
 
     def _figure(self, drawing: Drawing) -> str:
+        if drawing.name in self.figures:
+            raise ValueError(f"Two figures are named {drawing.name}; give one of them a prefix.")
         self.figures[drawing.name] = drawing
         about = _wrapped(f"{drawing.caption} {drawing.paper}")
         return f"![{drawing.title}](images/results/{drawing.name}.png)\n\n{about}\n"
