@@ -17,11 +17,10 @@ from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, common_steps, named
 from deepcs.analysis.legibility import bend_axis, explain, hidden_words
 from deepcs.analysis.paper_figures import (
-    FIRST_ROOM,
     OURS,
-    after,
     agents_in_paper,
     controls_in_paper,
+    first_room_in_paper,
     main_in_paper,
 )
 from deepcs.analysis.published import TEN_GAMES
@@ -78,7 +77,8 @@ def curve_figures(groups: Sequence[Group]) -> Iterator[Drawing]:
     if len(agents) > 1:
         yield from _agents_figure(groups)
     if groups and groups[0].world == "MontezumaRevenge":
-        yield from _first_room_figure([g for g in groups if g.config.agent == agents[0]])
+        for agent in agents:
+            yield from _first_room_figure([g for g in groups if g.config.agent == agent])
 
 
 def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]:
@@ -87,7 +87,7 @@ def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]
     alone: no other agent was tried, so that a single group has no figure but this.
     """
     world, agent = groups[0].world, groups[0].config.agent
-    suffix = "" if agent == PAPERS_AGENT else f"-{agent}"
+    suffix = _suffix(agent)
     by_treatment = {group.config.treatment: group for group in groups}
     ours = by_treatment.get("deepcs", groups[0])
     others = [group for group in groups if group is not ours]
@@ -105,6 +105,11 @@ def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]
         title = f"{spaced(world)}: {ours.label}"
         name = f"{file_name(world)}-main{suffix}"
         yield draw_curves(name, title, [(ours, None)], paper=main_in_paper([ours]))
+
+
+def _suffix(agent: str) -> str:
+    """What an agent's figures are told apart by; nothing for the paper's."""
+    return "" if agent == PAPERS_AGENT else f"-{file_name(agent)}"
 
 
 def _agents_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
@@ -145,14 +150,16 @@ def _first_room_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
             f"leaving the first room: {', '.join(told)}. Treatments that are not paid are shown "
             "whole, and not tested: chosen runs against all runs would be no test."
         )
+        agent = groups[0].config.agent
         title = "Montezuma's Revenge: runs that leave the first room"
-        name = f"{file_name(groups[0].world)}-first-room"
+        title += "" if agent == PAPERS_AGENT else f", {agent_name(agent)}"
+        name = f"{file_name(groups[0].world)}-first-room{_suffix(agent)}"
         pairs: list[Pair] = [  # selected runs are not tested against unselected ones
             (ours[0], other) if other.config.treatment_settings.paid else (other, None)
             for other in others
         ]
         pairs.insert(0, (ours[0], None))
-        yield draw_curves(name, title, pairs, lead, after(FIRST_ROOM))
+        yield draw_curves(name, title, pairs, lead, first_room_in_paper(groups))
 
 
 @styled
