@@ -12,7 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from deepcs.agents.table import PAPERS_AGENT
-from deepcs.analysis.comparable import recorded_words, same_units
+from deepcs.analysis.comparable import (
+    comparable,
+    recorded_words,
+    same_units,
+    unlike_words,
+)
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, common_steps, named
 from deepcs.analysis.legibility import bend_axis, explain, hidden_words
@@ -166,12 +171,14 @@ def _first_room_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
 def draw_curves(
     name: str, title: str, pairs: Sequence[Pair], lead: str = "", paper: str = OURS
 ) -> Drawing:
-    """Score and intrinsic reward of all groups in `pairs`, with a row of bars for each pair.
+    """Score and intrinsic reward of all groups in `pairs`, with a row of bars for each pair that
+    can be compared.
 
     lead: begins the caption. paper: what the paper has of it.
     """
     groups = list(dict.fromkeys(group for pair in pairs for group in pair if group is not None))
-    compared = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
+    meant = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
+    compared = [pair for pair in meant if comparable(*pair)]
     steps = common_steps(groups)
     bar_height = 0.24 * len(compared)
     units = recorded_words(groups)
@@ -185,7 +192,7 @@ def draw_curves(
     )
     curves: list[list[Cell]] = []
     tests: list[list[Cell]] = []
-    notes: list[str] = []
+    notes = [*filter(None, [unlike_words(meant)])]
     possible = False  # whether a bar could be drawn at all
     for panel, (measure, heading) in enumerate(MEASURES.items()):
         above = panels[0][panel]
