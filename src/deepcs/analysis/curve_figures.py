@@ -30,8 +30,8 @@ from deepcs.analysis.paper_figures import (
 )
 from deepcs.analysis.published import TEN_GAMES
 from deepcs.analysis.reference_lines import (
+    ROOM,
     draw_lines,
-    label_above,
     paper_references,
     paper_words,
     write_above,
@@ -179,10 +179,12 @@ def draw_curves(
     groups = list(dict.fromkeys(group for pair in pairs for group in pair if group is not None))
     meant = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
     compared = [pair for pair in meant if comparable(*pair)]
+    references = paper_references(groups)
     steps = common_steps(groups)
     bar_height = 0.24 * len(compared)
     units = recorded_words(groups)
-    figure = new_figure(3.35 + bar_height + 0.18 * (len(groups) > 4) + 0.3 * bool(units))
+    more = 0.18 * (len(groups) > 4) + 0.3 * bool(units) + 0.15 * bool(references)
+    figure = new_figure(3.35 + bar_height + more)
     legend_above(figure, [handle(group) for group in groups], spaced(groups[0].world))
     panels = figure.subplots(
         *(1 + bool(compared), 2),
@@ -196,7 +198,7 @@ def draw_curves(
     possible = False  # whether a bar could be drawn at all
     for panel, (measure, heading) in enumerate(MEASURES.items()):
         above = panels[0][panel]
-        above.set_title(heading)
+        above.set_title(heading, pad=ROOM if references or units else None)
         above.set_xlim(0, steps[-1])
         above.grid(axis="y")
         values = {group: group.aligned(measure, steps) for group in groups}
@@ -212,7 +214,7 @@ def draw_curves(
         told = [*filter(None, (bend_axis(above, [*drawn.values()]), hidden_words(medians)))]
         notes += [f"{heading}: {'; '.join(told)}."] if told else []
         if measure == "score":
-            label_above(above, draw_lines(above, paper_references(groups)))
+            write_above(above, draw_lines(above, references))
         elif units:
             notes.append(f"{heading} is {units}.")
             other = any(not same_units(groups[0], group) for group in groups)
