@@ -159,10 +159,10 @@ class Pages:
         return _wrapped(text + "[The ledger](docs/results.md).")
 
     def _worlds(self, worlds: Sequence[str]) -> str:
-        """Scores, curves and milestones of some worlds."""
+        """Scores, their differences, curves and milestones of some worlds."""
         if not any(self.claims.of(world) for world in worlds):
             return "No runs yet.\n\n"
-        text = self._scores(self.claims, worlds)
+        text = self._tested(self.claims, worlds)
         for world in worlds:
             groups = self.claims.of(world)
             if not groups:
@@ -179,7 +179,7 @@ class Pages:
         if not any(self.claims.of(game) for game in rest):
             return "No runs yet.\n\n"
         figures = "".join(self._figure(drawing) for drawing in games_figure(self.claims))
-        return self._scores(self.claims, rest) + figures
+        return self._tested(self.claims, rest) + figures
 
     def _gymnasium(self) -> str:
         """Worlds of Gymnasium and MiniGrid."""
@@ -226,8 +226,7 @@ class Pages:
         """Scores at the end, and tests of their differences."""
         if not results.worlds:
             return "No runs yet.\n\n"
-        differences = "".join(map(_markdown, differences_table(results)))
-        return self._scores(results, results.worlds) + differences
+        return self._tested(results, results.worlds)
 
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""
@@ -240,9 +239,12 @@ class Pages:
         return text + _markdown(milestone_table(montezuma, "milestones", title))
 
     def _scores(self, results: Results, worlds: Sequence[str]) -> str:
-        groups = tuple(group for group in results.groups if group.world in worlds)
-        mine = Results(results.study, results.folder, groups, ())
-        return _markdown(scores_table(mine))
+        return _markdown(scores_table(_part(results, worlds)))
+
+    def _tested(self, results: Results, worlds: Sequence[str]) -> str:
+        """Scores, and tests of their differences where there are any."""
+        differences = differences_table(_part(results, worlds))
+        return self._scores(results, worlds) + "".join(map(_markdown, differences))
 
     def _novelty(self) -> str:
         """Kinds of novelty in the mazes."""
@@ -262,6 +264,12 @@ class Pages:
         self.figures[drawing.name] = drawing
         about = _wrapped(f"{drawing.caption} {drawing.paper}")
         return f"![{drawing.title}](images/results/{drawing.name}.png)\n\n{about}\n"
+
+
+def _part(results: Results, worlds: Sequence[str]) -> Results:
+    """Of some worlds only."""
+    groups = tuple(group for group in results.groups if group.world in worlds)
+    return replace(results, groups=groups, problems=())
 
 
 def _runs(folder: Path) -> list[Path]:
