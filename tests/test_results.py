@@ -42,7 +42,15 @@ def test_runs_that_are_added_show_up_and_what_is_no_run_is_refused(tmp_path: Pat
     for agent in ("a2c", "acktr"):
         kept_logs.add(ROOT / f"docs/data/seaquest-{agent}", claims)
         shutil.copytree(ROOT / f"docs/data/seaquest-{agent}", tmp_path / f"docs/data/{agent}")
+    plain = claims / "seaquest-plain"
+    shutil.copytree(claims / "seaquest-a2c", plain)
+    config = (plain / "config.json").read_text()
+    (plain / "config.json").write_text(
+        config.replace('"treatment": "deepcs"', '"treatment": "plain"')
+    )
     made = results.Pages(tmp_path)
+    scores, tests = (made.blocks["seaquest"].index(f"**{w} at") for w in ("Scores", "Differences"))
+    assert scores < tests < made.blocks["seaquest"].index("![")
     told = made.texts()[tmp_path / "docs/results.md"]
     for name in ("seaquest-acktr-against-a2c", "earlier-seaquest-acktr-against-a2c"):
         assert told.count(f"(images/results/{name}.png)") == 1
