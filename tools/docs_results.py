@@ -32,6 +32,7 @@ from deepcs.analysis.curve_figures import curve_figures
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results, gather
+from deepcs.analysis.kinds_figure import kinds_figure
 from deepcs.analysis.learning import (
     POINT,
     ROW,
@@ -112,7 +113,7 @@ class Pages:
             "tuning-others": self._tuning_others,
             "precision": lambda: self._compared(self.precision),
             "ending": lambda: self._compared(self.ending),
-            "novelty-atari": lambda: self._compared(self.atari),
+            "novelty-atari": self._atari,
             "learners": self._earlier,
         }
         for name in FOLDERS:
@@ -227,6 +228,11 @@ class Pages:
         if not results.worlds:
             return "No runs yet.\n\n"
         return self._tested(results, results.worlds)
+
+    def _atari(self) -> str:
+        """Kinds of novelty in Atari games."""
+        drawings = [each for w in self.atari.worlds for each in kinds_figure(self.atari.of(w))]
+        return self._compared(self.atari) + "".join(map(self._figure, drawings))
 
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""

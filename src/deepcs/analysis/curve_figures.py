@@ -206,7 +206,7 @@ def draw_curves(
         for group in reversed(groups):  # the first lies on top
             band = bands(values[group])
             draw_bands(above, steps, band, group.look)
-            curves += _curve_rows(heading, group, steps, band)
+            curves += curve_rows(heading, group, steps, band)
             drawn[group.label] = band
         shorten_ticks(above)
         from_zero(above)
@@ -237,7 +237,7 @@ def draw_curves(
         data.append(Table(f"{name}-significance", title, (*columns, *P_COLUMNS), tests))
     explain(figure, _reading(groups, compared if possible else [], notes))
     bars = (BARS if possible else TOO_FEW) if compared else ""
-    parts = lead, _counts(groups), lines_words(groups), *notes, paper_words(groups), bars
+    parts = lead, counts_words(groups), lines_words(groups), *notes, paper_words(groups), bars
     return Drawing(name, title, " ".join(filter(None, parts)), figure, tuple(data), paper)
 
 
@@ -294,7 +294,7 @@ def draw_bands(axes: Axes, steps: np.ndarray, band: Bands, look: Look) -> None:
     axes.plot(steps, band.median, look.line, markersize=MARK, label=look.label, **style)
 
 
-def _counts(groups: Sequence[Group]) -> str:
+def counts_words(groups: Sequence[Group]) -> str:
     """n of every group, and how many runs are still under way."""
     parts = []
     for group in groups:
@@ -304,7 +304,7 @@ def _counts(groups: Sequence[Group]) -> str:
     return f"{', '.join(parts)}."
 
 
-def _curve_rows(heading: str, group: Group, steps: np.ndarray, band: Bands) -> list[list[Cell]]:
+def curve_rows(heading: str, group: Group, steps: np.ndarray, band: Bands) -> list[list[Cell]]:
     columns = band.runs, band.median, band.low, band.high, band.least, band.most
     return [
         [heading, group.label, int(step), *(number.item() for number in numbers)]
