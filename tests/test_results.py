@@ -41,9 +41,21 @@ def test_runs_that_are_added_show_up_and_what_is_no_run_is_refused(tmp_path: Pat
     claims = tmp_path / "docs/data/claims"
     for agent in ("a2c", "acktr"):
         kept_logs.add(ROOT / f"docs/data/seaquest-{agent}", claims)
+        shutil.copytree(ROOT / f"docs/data/seaquest-{agent}", tmp_path / f"docs/data/{agent}")
+    plain = claims / "seaquest-plain"
+    shutil.copytree(claims / "seaquest-a2c", plain)
+    config = (plain / "config.json").read_text()
+    (plain / "config.json").write_text(
+        config.replace('"treatment": "deepcs"', '"treatment": "plain"')
+    )
     made = results.Pages(tmp_path)
+    scores, tests = (made.blocks["seaquest"].index(f"**{w} at") for w in ("Scores", "Differences"))
+    assert scores < tests < made.blocks["seaquest"].index("![")
     told = made.texts()[tmp_path / "docs/results.md"]
-    assert "images/results/seaquest-acktr-against-a2c.png" in told
+    for name in ("seaquest-acktr-against-a2c", "earlier-seaquest-acktr-against-a2c"):
+        assert told.count(f"(images/results/{name}.png)") == 1
+        with pytest.raises(ValueError, match=f"Two figures are named {name}; give"):
+            made._figure(made.figures[name])
     assert "`seaquest-a2c`" in made.blocks["runs-claims"]
     assert "deepcs train Seaquest" in made.blocks["runs-claims"]
     with pytest.raises(ValueError, match=r"lacks config\.json and curve\.csv and games\.csv; give"):

@@ -20,7 +20,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -31,6 +31,7 @@ from deepcs.analysis.curve_figures import curve_figures
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results, gather
+from deepcs.analysis.kinds_figure import kinds_figure
 from deepcs.analysis.learning import (
     POINT,
     ROW,
@@ -66,6 +67,7 @@ from origins import origins, read_commits
 ROOT = Path(__file__).parents[1]
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
 DRAWN = 2_000_000  # steps: shorter runs are in the tables only
+EARLIER = "earlier-"  # begins the names of figures of runs of 0.1
 BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -111,7 +113,7 @@ class Pages:
             "tuning-others": self._tuning_others,
             "precision": lambda: self._compared(self.precision),
             "ending": lambda: self._compared(self.ending),
-            "novelty-atari": lambda: self._compared(self.atari),
+            "novelty-atari": self._atari,
             "learners": self._earlier,
         }
         for name in FOLDERS:
@@ -148,10 +150,10 @@ class Pages:
         return _wrapped(f"{summarise(ledger(self.claims))} [The ledger](docs/results.md).")
 
     def _worlds(self, worlds: Sequence[str]) -> str:
-        """Scores, curves and milestones of some worlds."""
+        """Scores, their differences, curves and milestones of some worlds."""
         if not any(self.claims.of(world) for world in worlds):
             return "No runs yet.\n\n"
-        text = self._scores(self.claims, worlds)
+        text = self._tested(self.claims, worlds)
         for world in worlds:
             groups = self.claims.of(world)
             if not groups:
@@ -168,7 +170,7 @@ class Pages:
         if not any(self.claims.of(game) for game in rest):
             return "No runs yet.\n\n"
         figures = "".join(self._figure(drawing) for drawing in games_figure(self.claims))
-        return self._scores(self.claims, rest) + figures
+        return self._tested(self.claims, rest) + figures
 
     def _gymnasium(self) -> str:
         """Worlds of Gymnasium and MiniGrid."""
@@ -215,22 +217,30 @@ class Pages:
         """Scores at the end, and tests of their differences."""
         if not results.worlds:
             return "No runs yet.\n\n"
-        differences = "".join(map(_markdown, differences_table(results)))
-        return self._scores(results, results.worlds) + differences
+        return self._tested(results, results.worlds)
+
+    def _atari(self) -> str:
+        """Kinds of novelty in Atari games."""
+        drawings = [each for w in self.atari.worlds for each in kinds_figure(self.atari.of(w))]
+        return self._compared(self.atari) + "".join(map(self._figure, drawings))
 
     def _earlier(self) -> str:
         """Runs of one seed or three, made by an earlier version."""
         text = self._scores(self.earlier, [*self.earlier.worlds])
         for world in ("MontezumaRevenge", "Seaquest"):
-            text += "".join(map(self._figure, curve_figures(self.earlier.of(world))))
+            for drawing in curve_figures(self.earlier.of(world)):
+                text += self._figure(replace(drawing, name=EARLIER + drawing.name))
         montezuma = self.earlier.of("MontezumaRevenge")
         title = "Montezuma's Revenge, one seed each: milestones"
         return text + _markdown(milestone_table(montezuma, "milestones", title))
 
     def _scores(self, results: Results, worlds: Sequence[str]) -> str:
-        groups = tuple(group for group in results.groups if group.world in worlds)
-        mine = Results(results.study, results.folder, groups, ())
-        return _markdown(scores_table(mine))
+        return _markdown(scores_table(_part(results, worlds)))
+
+    def _tested(self, results: Results, worlds: Sequence[str]) -> str:
+        """Scores, and tests of their differences where there are any."""
+        differences = differences_table(_part(results, worlds))
+        return self._scores(results, worlds) + "".join(map(_markdown, differences))
 
     def _novelty(self) -> str:
         """Kinds of novelty in the mazes."""
@@ -245,9 +255,17 @@ class Pages:
         return _markdown(table) if table.rows else "No runs yet.\n"
 
     def _figure(self, drawing: Drawing) -> str:
+        if drawing.name in self.figures:
+            raise ValueError(f"Two figures are named {drawing.name}; give one of them a prefix.")
         self.figures[drawing.name] = drawing
         about = _wrapped(f"{drawing.caption} {drawing.paper}")
         return f"![{drawing.title}](images/results/{drawing.name}.png)\n\n{about}\n"
+
+
+def _part(results: Results, worlds: Sequence[str]) -> Results:
+    """Of some worlds only."""
+    groups = tuple(group for group in results.groups if group.world in worlds)
+    return replace(results, groups=groups, problems=())
 
 
 def _runs(folder: Path) -> list[Path]:

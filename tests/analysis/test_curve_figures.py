@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from generated import ROWS, STEPS, experiment, group_of, level, results_of
+from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from scipy import stats
 
 from deepcs.analysis.curve_figures import curve_figures, draw_curves
@@ -17,7 +19,15 @@ from deepcs.analysis.games_figure import games_figure
 from deepcs.analysis.groups import Results
 from deepcs.analysis.significance_bars import spans
 from deepcs.analysis.statistics import holm
-from deepcs.analysis.style import look, save_figure, spaced
+from deepcs.analysis.style import (
+    LEGEND_ROW,
+    legend_above,
+    look,
+    new_figure,
+    save_figure,
+    spaced,
+    styled,
+)
 from deepcs.analysis.sweep_figures import sweep_figures
 from deepcs.runs.config import RunConfig
 
@@ -44,6 +54,15 @@ def medians(figure: Figure, panel: int, colour: str) -> np.ndarray:
     )
     assert line.get_xdata().tolist() == [STEPS // ROWS * row for row in range(1, ROWS + 1)]
     return np.asarray(line.get_ydata())
+
+
+def on_its_heading(axes: Axes) -> bool:
+    """Whether any text of a panel lies on its heading."""
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    figure.draw_without_rendering()
+    heading = axes._left_title.get_window_extent()
+    return any(heading.overlaps(text.get_window_extent()) for text in axes.texts)
 
 
 @pytest.fixture(scope="module")
@@ -251,6 +270,7 @@ def test_the_papers_median_and_best_run_stand_beside_the_score_or_are_named(
         drawing = next(curve_figures(results.groups))
         score, intrinsic, *_ = drawing.figure.axes
         assert not intrinsic.texts  # the paper's scores are no intrinsic rewards
+        assert not on_its_heading(score)
         lines = [line.get_ydata()[0] for line in score.lines if len(line.get_xdata()) == 2]
         return sorted(lines), [text.get_text() for text in score.texts], drawing.caption
 
@@ -277,6 +297,23 @@ def test_a2c_on_the_ten_additional_games_is_said_to_be_ours(tmp_path: Path) -> N
     assert "A2C on these games is ours" in drawing.caption
     assert drawing.paper == f"In the paper: {S1}."
     assert ["Amidar", "best run", 2600] in drawing.data[1].rows
+
+
+def test_of_other_games_the_learner_that_is_drawn_is_named_and_the_line_that_is_hidden(
+    tmp_path: Path,
+) -> None:
+    both = experiment("Venture", ["deepcs", "plain"], 2, "agents = ['acktr']")
+    (drawing,) = games_figure(results_of(tmp_path, both, scores=lambda config: [0.0] * ROWS))
+    assert "ACKTR on these games is ours" in drawing.caption
+    assert drawing.caption.endswith("Venture: ACKTR lies beneath DeepCS, ACKTR.")
+
+
+def test_a_published_score_below_0_lies_above_the_axis(tmp_path: Path) -> None:
+    alone = experiment("Pitfall", ["deepcs"], 2)
+    (drawing,) = games_figure(results_of(tmp_path, alone, scores=lambda config: [-50.0] * ROWS))
+    axes = drawing.figure.axes[0]
+    assert axes.get_ylim()[0] < -155
+    assert [text.get_text() for text in axes.texts] == ["PC −155 · PCn 0"]
 
 
 def test_without_a2c_nothing_is_said_of_it(tmp_path: Path) -> None:
@@ -333,8 +370,7 @@ def test_reference_lines_stand_at_the_published_scores_or_are_named(tmp_path: Pa
     ]
     assert lines == [[30, 31], [0]]
     venture = [text.get_text() for text in drawing.figure.axes[1].texts]
-    assert "PCn 1,356 ↑" in venture
-    assert "PC 0" in venture
+    assert venture == ["PC 0 · PCn 1,356 ↑"]
     published = {tuple(row) for row in drawing.data[1].rows}
     assert ("Freeway", "PCn", 31) in published
 
@@ -402,3 +438,45 @@ def test_runs_chosen_for_leaving_the_first_room_are_not_tested_against_all_runs(
     chosen = drawings["montezumarevenge-first-room"]
     assert {row[2] for row in chosen.data[1].rows} == {"No grid"}
     assert {row[1] for row in chosen.data[0].rows} == {"DeepCS", "A2C", "No grid"}
+
+
+def test_every_agent_whose_runs_leave_the_first_room_has_a_figure_of_them(tmp_path: Path) -> None:
+    world = "MontezumaRevenge"
+    alone = experiment(world, ["deepcs"], 2, "agents = ['acktr']")
+    both = experiment(world, ["deepcs", "plain"], 2, "agents = ['a2c', 'ppo']")
+    results = results_of(tmp_path, alone, both, scores=lambda config: [500.0] * ROWS)
+    found = {each.name: each for each in curve_figures(results.of(world))}
+    chosen = [name for name in found if "first-room" in name]
+    assert chosen == ["montezumarevenge-first-room", "montezumarevenge-first-room-ppo"]
+    assert found[chosen[1]].title.endswith(", PPO")
+    assert found[chosen[1]].paper == f"Ours: the paper has it for A2C, in {S3}."
+
+
+def test_learners_are_tested_only_where_nothing_but_the_learner_differs(tmp_path: Path) -> None:
+    agents = "agents = ['a2c', 'acktr']"
+    same = experiment("Seaquest", ["deepcs"], 5, agents)
+    (drawing,) = curve_figures(results_of(tmp_path / "same", same).groups)
+    assert len(drawing.figure.axes) == 4
+    assert "not tested" not in drawing.caption
+    ours = experiment("Seaquest", ["deepcs"], 5)
+    theirs = experiment(
+        "Seaquest", ["deepcs"], 5, "agents = ['acktr']\nsettings = { weight = 0.5, actors = 8 }"
+    )
+    (drawing,) = curve_figures(results_of(tmp_path / "other", ours, theirs).groups)
+    assert len(drawing.figure.axes) == 2
+    assert [table.name for table in drawing.data] == ["seaquest-acktr-against-a2c"]
+    why = "not tested: DeepCS, ACKTR against DeepCS (actors, weight)."
+    assert why in drawing.caption
+    assert why in drawing.figure.get_supxlabel()
+
+
+@styled
+def test_a_legend_has_no_more_columns_than_fit() -> None:
+    for label, columns in (("DeepCS", 4), ("Life reset, PPO (n = 3 of 5)", 3), ("x" * 70, 1)):
+        figure = new_figure(3)
+        legend_above(figure, [Line2D([], [], label=label) for _ in range(4)])
+        (legend,) = figure.legends
+        figure.draw_without_rendering()
+        assert legend._ncols == columns
+        assert legend.get_window_extent().x1 <= figure.bbox.x1
+        assert figure.get_figheight() == pytest.approx(3 + LEGEND_ROW * (-(-4 // columns) - 1))

@@ -7,6 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from deepcs.analysis.legibility import bend_axis, hidden, hidden_words
+from deepcs.analysis.published import Score
+from deepcs.analysis.reference_lines import DASHED, Reference, draw_lines
 from deepcs.analysis.statistics import bands
 
 NAN = np.nan
@@ -20,6 +22,18 @@ def test_one_run_far_up_bends_the_axis_where_the_others_end() -> None:
     low, high = axes.get_ylim()
     place = axes.transData.transform([(0, low), (0, 2000), (0, high)])[:, 1]
     assert (place[1] - place[0]) / (place[2] - place[0]) > 0.2  # the others are not flattened
+
+
+def test_the_words_at_the_bend_lie_on_the_papers_line_and_beneath_the_curves() -> None:
+    axes = Figure().subplots()
+    bend_axis(axes, [bands(np.array([[1000.0, 2000], [1500, 1900], [1200, 80_000]]))])
+    draw_lines(axes, [Reference("paper", Score(5200), DASHED)])
+    (words,) = axes.texts
+    line, curve = axes.lines[-1], axes.plot([0, 1])[0]
+    assert line.get_zorder() < words.get_zorder() < curve.get_zorder()
+    patch = words.get_bbox_patch()
+    assert patch is not None
+    assert patch.get_facecolor() == (1, 1, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from generated import ROWS, write_run
 
 from deepcs.analysis.groups import Group, read_result
-from deepcs.analysis.milestone_figures import lifted, milestone_figures, reached
+from deepcs.analysis.milestone_figures import APART, lifted, milestone_figures, reached
 from deepcs.runs.config import RunConfig
 from deepcs.runs.logs import GAMES_COLUMNS
 
@@ -84,5 +84,28 @@ def test_each_line_bears_the_marks_of_its_legend_and_a_lifted_one_is_named(
     ]
     first, second = (np.asarray(line.get_xdata()) for line in marks)
     assert not set(first) & set(second)
-    assert "first key: A2C is lifted" in drawing.figure.get_supxlabel()
-    assert "DeepCS is lifted" not in drawing.caption
+    assert "the later in the legend is lifted" in drawing.figure.get_supxlabel()
+    assert drawing.caption.endswith("Lifted here: A2C (first key).")
+
+
+def test_what_is_lifted_in_one_panel_is_not_cut_off_by_the_limits_of_the_last(
+    tmp_path: Path,
+) -> None:
+    config = RunConfig("MontezumaRevenge", steps=1000, shards=1, device="cpu").resolved()
+    groups = []
+    games = "100,0,400.0,5.0,6,99,1;2"
+    for treatment in ("deepcs", "plain", "no-grid", "no-intrinsic"):
+        path = tmp_path / treatment
+        mine = dataclasses.replace(config, treatment=treatment)
+        write_run(path, mine, [0.0] * ROWS)
+        best = ["500,0,2500.0,5.0,6,99,1;2"] * (treatment == "deepcs")  # alone in the last panel
+        (path / "games.csv").write_text("\n".join([",".join(GAMES_COLUMNS), games, *best]) + "\n")
+        result = read_result(path, mine)
+        assert result is not None
+        groups.append(Group(mine, "", 1, (result,)))
+    (drawing,) = milestone_figures(groups)
+    first, *_, last = (axes for axes in drawing.figure.axes if axes.get_visible())
+    assert len({line.get_color() for line in last.lines if line.get_marker() in "osD^"}) == 1
+    highest = max(np.max(line.get_ydata()) for line in first.lines)
+    assert highest == pytest.approx(1 + 3 * APART)
+    assert first.get_ylim()[1] > highest

@@ -38,11 +38,30 @@ ACROSS = {
 
 def comparable(ours: Group, theirs: Group) -> bool:
     """Whether two groups differ in no relevant setting but treatment and learner."""
+    return not unlike(ours, theirs)
+
+
+def unlike(ours: Group, theirs: Group) -> tuple[str, ...]:
+    """The settings for which two groups cannot be compared."""
     one, other = ours.config, theirs.config
-    same = all(getattr(one, name) == getattr(other, name) for name in SAME)
-    same = same and _network(one) == _network(other)
-    near = abs(one.steps - other.steps) <= ROUNDED * one.steps
-    return same and near and (one.agent != other.agent or one.learner == other.learner)
+    found = [name for name in SAME if getattr(one, name) != getattr(other, name)]
+    if _network(one) != _network(other):
+        found.append("network")
+    if abs(one.steps - other.steps) > ROUNDED * one.steps:
+        found.append("steps")
+    if one.agent == other.agent and one.learner != other.learner:
+        found.append("learner")
+    return tuple(found)
+
+
+def unlike_words(pairs: Sequence[tuple[Group, Group]]) -> str:
+    """Which pairs are not tested, and why; empty where all can be compared."""
+    told: dict[tuple[str, ...], list[str]] = {}
+    for ours, theirs in pairs:
+        if settings := unlike(ours, theirs):
+            told.setdefault(settings, []).append(f"{ours.label} against {theirs.label}")
+    parts = [f"{' and '.join(who)} ({', '.join(what)})" for what, who in told.items()]
+    return f"Other settings differ too, so not tested: {'; '.join(parts)}." if parts else ""
 
 
 def _network(config: RunConfig) -> str:

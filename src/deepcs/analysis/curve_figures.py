@@ -12,22 +12,26 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from deepcs.agents.table import PAPERS_AGENT
-from deepcs.analysis.comparable import recorded_words, same_units
+from deepcs.analysis.comparable import (
+    comparable,
+    recorded_words,
+    same_units,
+    unlike_words,
+)
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, common_steps, named
 from deepcs.analysis.legibility import bend_axis, explain, hidden_words
 from deepcs.analysis.paper_figures import (
-    FIRST_ROOM,
     OURS,
-    after,
     agents_in_paper,
     controls_in_paper,
+    first_room_in_paper,
     main_in_paper,
 )
 from deepcs.analysis.published import TEN_GAMES
 from deepcs.analysis.reference_lines import (
+    ROOM,
     draw_lines,
-    label_above,
     paper_references,
     paper_words,
     write_above,
@@ -78,7 +82,8 @@ def curve_figures(groups: Sequence[Group]) -> Iterator[Drawing]:
     if len(agents) > 1:
         yield from _agents_figure(groups)
     if groups and groups[0].world == "MontezumaRevenge":
-        yield from _first_room_figure([g for g in groups if g.config.agent == agents[0]])
+        for agent in agents:
+            yield from _first_room_figure([g for g in groups if g.config.agent == agent])
 
 
 def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]:
@@ -87,7 +92,7 @@ def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]
     alone: no other agent was tried, so that a single group has no figure but this.
     """
     world, agent = groups[0].world, groups[0].config.agent
-    suffix = "" if agent == PAPERS_AGENT else f"-{agent}"
+    suffix = _suffix(agent)
     by_treatment = {group.config.treatment: group for group in groups}
     ours = by_treatment.get("deepcs", groups[0])
     others = [group for group in groups if group is not ours]
@@ -105,6 +110,11 @@ def _agent_figures(groups: Sequence[Group], *, alone: bool) -> Iterator[Drawing]
         title = f"{spaced(world)}: {ours.label}"
         name = f"{file_name(world)}-main{suffix}"
         yield draw_curves(name, title, [(ours, None)], paper=main_in_paper([ours]))
+
+
+def _suffix(agent: str) -> str:
+    """What an agent's figures are told apart by; nothing for the paper's."""
+    return "" if agent == PAPERS_AGENT else f"-{file_name(agent)}"
 
 
 def _agents_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
@@ -145,30 +155,36 @@ def _first_room_figure(groups: Sequence[Group]) -> Iterator[Drawing]:
             f"leaving the first room: {', '.join(told)}. Treatments that are not paid are shown "
             "whole, and not tested: chosen runs against all runs would be no test."
         )
+        agent = groups[0].config.agent
         title = "Montezuma's Revenge: runs that leave the first room"
-        name = f"{file_name(groups[0].world)}-first-room"
+        title += "" if agent == PAPERS_AGENT else f", {agent_name(agent)}"
+        name = f"{file_name(groups[0].world)}-first-room{_suffix(agent)}"
         pairs: list[Pair] = [  # selected runs are not tested against unselected ones
             (ours[0], other) if other.config.treatment_settings.paid else (other, None)
             for other in others
         ]
         pairs.insert(0, (ours[0], None))
-        yield draw_curves(name, title, pairs, lead, after(FIRST_ROOM))
+        yield draw_curves(name, title, pairs, lead, first_room_in_paper(groups))
 
 
 @styled
 def draw_curves(
     name: str, title: str, pairs: Sequence[Pair], lead: str = "", paper: str = OURS
 ) -> Drawing:
-    """Score and intrinsic reward of all groups in `pairs`, with a row of bars for each pair.
+    """Score and intrinsic reward of all groups in `pairs`, with a row of bars for each pair that
+    can be compared.
 
     lead: begins the caption. paper: what the paper has of it.
     """
     groups = list(dict.fromkeys(group for pair in pairs for group in pair if group is not None))
-    compared = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
+    meant = [(ours, theirs) for ours, theirs in pairs if theirs is not None]
+    compared = [pair for pair in meant if comparable(*pair)]
+    references = paper_references(groups)
     steps = common_steps(groups)
     bar_height = 0.24 * len(compared)
     units = recorded_words(groups)
-    figure = new_figure(3.35 + bar_height + 0.18 * (len(groups) > 4) + 0.3 * bool(units))
+    more = 0.18 * (len(groups) > 4) + 0.3 * bool(units) + 0.15 * bool(references)
+    figure = new_figure(3.35 + bar_height + more)
     legend_above(figure, [handle(group) for group in groups], spaced(groups[0].world))
     panels = figure.subplots(
         *(1 + bool(compared), 2),
@@ -178,11 +194,11 @@ def draw_curves(
     )
     curves: list[list[Cell]] = []
     tests: list[list[Cell]] = []
-    notes: list[str] = []
+    notes = [*filter(None, [unlike_words(meant)])]
     possible = False  # whether a bar could be drawn at all
     for panel, (measure, heading) in enumerate(MEASURES.items()):
         above = panels[0][panel]
-        above.set_title(heading)
+        above.set_title(heading, pad=ROOM if references or units else None)
         above.set_xlim(0, steps[-1])
         above.grid(axis="y")
         values = {group: group.aligned(measure, steps) for group in groups}
@@ -190,7 +206,7 @@ def draw_curves(
         for group in reversed(groups):  # the first lies on top
             band = bands(values[group])
             draw_bands(above, steps, band, group.look)
-            curves += _curve_rows(heading, group, steps, band)
+            curves += curve_rows(heading, group, steps, band)
             drawn[group.label] = band
         shorten_ticks(above)
         from_zero(above)
@@ -198,7 +214,7 @@ def draw_curves(
         told = [*filter(None, (bend_axis(above, [*drawn.values()]), hidden_words(medians)))]
         notes += [f"{heading}: {'; '.join(told)}."] if told else []
         if measure == "score":
-            label_above(above, draw_lines(above, paper_references(groups)))
+            write_above(above, draw_lines(above, references))
         elif units:
             notes.append(f"{heading} is {units}.")
             other = any(not same_units(groups[0], group) for group in groups)
@@ -221,7 +237,7 @@ def draw_curves(
         data.append(Table(f"{name}-significance", title, (*columns, *P_COLUMNS), tests))
     explain(figure, _reading(groups, compared if possible else [], notes))
     bars = (BARS if possible else TOO_FEW) if compared else ""
-    parts = lead, _counts(groups), lines_words(groups), *notes, paper_words(groups), bars
+    parts = lead, counts_words(groups), lines_words(groups), *notes, paper_words(groups), bars
     return Drawing(name, title, " ".join(filter(None, parts)), figure, tuple(data), paper)
 
 
@@ -278,7 +294,7 @@ def draw_bands(axes: Axes, steps: np.ndarray, band: Bands, look: Look) -> None:
     axes.plot(steps, band.median, look.line, markersize=MARK, label=look.label, **style)
 
 
-def _counts(groups: Sequence[Group]) -> str:
+def counts_words(groups: Sequence[Group]) -> str:
     """n of every group, and how many runs are still under way."""
     parts = []
     for group in groups:
@@ -288,7 +304,7 @@ def _counts(groups: Sequence[Group]) -> str:
     return f"{', '.join(parts)}."
 
 
-def _curve_rows(heading: str, group: Group, steps: np.ndarray, band: Bands) -> list[list[Cell]]:
+def curve_rows(heading: str, group: Group, steps: np.ndarray, band: Bands) -> list[list[Cell]]:
     columns = band.runs, band.median, band.low, band.high, band.least, band.most
     return [
         [heading, group.label, int(step), *(number.item() for number in numbers)]

@@ -24,9 +24,10 @@ from deepcs.analysis.reference_lines import (
     DASH_DOTTED,
     DASHED,
     DOTTED,
+    ROOM,
     Reference,
     draw_lines,
-    label_beside,
+    write_above,
 )
 from deepcs.analysis.statistics import Bands, bands
 from deepcs.analysis.style import (
@@ -41,7 +42,7 @@ from deepcs.analysis.style import (
 )
 from deepcs.analysis.tables import Cell, Column, Table, words
 
-ACROSS = 3
+ACROSS = 2  # three leave no room for the published scores above a panel
 NOWHERE: tuple[list[float], list[float]] = ([], [])
 OURS = " (not in the paper)"
 BEST = "best run"
@@ -64,7 +65,7 @@ def games_figure(results: Results) -> Iterator[Drawing]:
 def draw_games(games: dict[str, list[Group]]) -> Drawing:
     """A panel a game: score curves, and dashed lines at the published scores."""
     down = -(-len(games) // ACROSS)
-    figure = new_figure(0.85 + 1.8 * down)
+    figure = new_figure(0.85 + 1.7 * down)
     found = {group.look.label: group for groups in games.values() for group in groups}
     lines: list[tuple[str, str, Any, float, str]] = [
         (
@@ -94,7 +95,7 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
     notes: list[str] = []
     for axes, (world, groups) in zip(panels, games.items(), strict=False):
         curves += _draw_game(axes, world, groups, notes)
-        label_beside(axes, draw_lines(axes, references[world]))
+        write_above(axes, draw_lines(axes, references[world]))
         scores += [[world, each.label, each.score.points] for each in references[world]]
     for axes in panels[len(games) :]:
         axes.set_visible(False)
@@ -110,8 +111,11 @@ def draw_games(games: dict[str, list[Group]]) -> Drawing:
         + (", and the paper's best single run where it names one" if BEST in drawn else "")
         + "; one far above what was reached here is only named, with an arrow."
     )
-    if any(group.config.treatment == "plain" for group in found.values()):
-        caption += " A2C on these games is ours: the paper has DeepCS, PC and PCn."
+    plain = [label for label, group in found.items() if group.config.treatment == "plain"]
+    if plain:
+        be = "is" if len(plain) == 1 else "are"
+        caption += f" {' and '.join(plain)} on these games {be} ours: the paper has DeepCS, PC and"
+        caption += " PCn."
     caption = " ".join([caption, *notes])
     explain(
         figure, "\n".join([f"{reading_words(everyone)} n: runs, in the legend's order.", *notes])
@@ -155,10 +159,11 @@ def _draw_game(
     axes.grid(axis="y")
     shorten_ticks(axes)
     from_zero(axes)
-    axes.set_title(spaced(world), pad=15)
+    axes.set_title(spaced(world), pad=ROOM)
     n = ", ".join(tally(len(group.runs), group.planned) for group in groups)
-    axes.text(0, 1.02, f"n = {n}", transform=axes.transAxes, color=FAINT, va="bottom")
-    medians = {label: band.median for label, band in drawn.items()}
+    look: dict[str, Any] = {"color": FAINT, "fontsize": 8, "fontweight": "normal"}
+    axes.set_title(f"n = {n}", loc="right", pad=ROOM, **look)
+    medians = {group.label: drawn[group.label].median for group in groups}
     told = [*filter(None, (bend_axis(axes, [*drawn.values()]), hidden_words(medians)))]
     notes += [f"{spaced(world)}: {'; '.join(told)}."] if told else []
     return rows

@@ -40,7 +40,8 @@ def bend_axis(axes: Axes, found: Sequence[Bands]) -> str:
     axes.set_ylim(-0.06 * bend, 1.3 * max(far, *top))
     axes.axhline(bend, color=FAINT, linewidth=0.8, linestyle=(0, (1, 3)), zorder=0.5)
     place = axes.get_yaxis_transform()
-    axes.text(0.01, bend, "log above", color=FAINT, fontsize=7, va="bottom", transform=place)
+    words = axes.text(0.01, bend, "log above", color=FAINT, fontsize=7, va="bottom", zorder=1.9)
+    words.set(transform=place, bbox={"facecolor": "white", "linewidth": 0, "pad": 0.8})
     return f"the axis is logarithmic above {short(bend)}, as a run is far up"
 
 

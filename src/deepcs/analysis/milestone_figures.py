@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy import stats
 
-from deepcs.analysis.curve_figures import LINE, MARK, MARKS, handle
+from deepcs.analysis.curve_figures import MARK, MARKS, handle
 from deepcs.analysis.drawing import Drawing
 from deepcs.analysis.groups import Group, counted
 from deepcs.analysis.legibility import explain
@@ -32,6 +31,10 @@ ACROSS = 3
 READING = (
     "A line steps up where a run ends its first such game; | is a run that was over without one. "
     "No line: no run got there."
+)
+LIFTED = (
+    "Where lines would lie on each other, the later in the legend is lifted above where it is, by "
+    "{} or more."
 )
 APART = 0.02  # between lines that would lie on each other: more than a line is wide
 POINTS = 240  # at which lines are compared, and their marks placed
@@ -96,7 +99,8 @@ def draw_milestones(
     figure = new_figure(1.05 + max(2.2, 1.75 * down) + 0.17 * (len(groups) // 4))
     legend_above(figure, [handle(group) for group in groups], spaced(world))
     panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
-    notes: list[str] = []
+    told: list[str] = []
+    top = 0
     for axes, label in zip(panels, shown, strict=False):
         there = [g for g in groups if any(run.milestones[label] is not None for run in g.runs)]
         found = [_of(group, label) for group in there]
@@ -104,24 +108,22 @@ def draw_milestones(
         for group, line, level in zip(there, found, levels, strict=True):
             mark = groups.index(group) / len(groups)
             draw_reached(axes, line, group.look, last, APART * level, mark)
-        if any(levels):
-            names = [g.label for g, level in zip(there, levels, strict=True) if level]
-            are = "are each" if len(names) > 1 else "is"
-            apart = f"lifted above where it is, by {share_text(APART)} or more,"
-            notes.append(f"{label}: {' and '.join(names)} {are} {apart} so as to hide no line.")
+        names = [g.label for g, level in zip(there, levels, strict=True) if level]
+        told += [f"{' and '.join(names)} ({label})"] if names else []
+        top = max(top, *levels)
         axes.set_title(label)
         axes.set_xlim(0, last)
-        axes.set_ylim(-0.03, 1.05 + APART * max(levels))
         axes.set_yticks([0, 0.5, 1], [share_text(share) for share in (0, 0.5, 1)])
         axes.grid(axis="y")
         shorten_ticks(axes, ["x"])
+    panels[0].set_ylim(-0.03, 1.05 + APART * top)  # of all panels, which share it
     for axes in panels[len(shown) :]:
         axes.set_visible(False)
     for axes in panels[: len(shown)][-across:]:
         axes.set_xlabel("training steps")
     panels[0].set_ylabel("runs that reached it")
-    told = [line for note in notes for line in textwrap.wrap(note, LINE)]
-    explain(figure, "\n".join([READING, *told]))
+    lifting = LIFTED.format(share_text(APART)) if told else ""
+    explain(figure, f"{READING}\n{lifting}".strip())
     name, title = f"{file_name(world)}-milestones", f"{spaced(world)}: milestones"
     missing = [label for label in labels if label not in shown]
     never = f" Never reached by any run: {', '.join(missing)}." if missing else ""
@@ -132,7 +134,8 @@ def draw_milestones(
         "there. "
         f"{', '.join(f'{g.label} {counted(len(g.runs), g.planned)}' for g in groups)}.{never}"
     )
-    caption = " ".join([caption, *notes])
+    if told:
+        caption += f" {lifting} Lifted here: {'; '.join(told)}."
     return Drawing(name, title, caption, figure, (milestone_table(groups, name, title),))
 
 

@@ -55,6 +55,22 @@ td { white-space: nowrap; }
 video { width: 100%; background: #111; }
 td.wrap { white-space: normal; min-width: 14rem; }
 .wide { overflow-x: auto; }
+.broad td { min-width: 2.75rem; }
+.broad td:not(.n) { white-space: normal; }
+.broad td.wrap { min-width: 10rem; }
+@media screen and (min-width: 40rem) {
+  .broad { width: max-content; min-width: 100%; max-width: calc(100vw - 3.5rem);
+    margin-left: 50%; transform: translateX(-50%); }
+}
+@media screen and (max-width: 40rem) {
+  .broad :is(table, caption, tbody) { display: block; }
+  .broad thead { display: none; }
+  .broad tr { display: flex; flex-wrap: wrap; gap: 0 1rem; padding: .5rem 0;
+    border-bottom: 1px solid var(--line); }
+  .broad td { border: 0; padding: 0; }
+  .broad td::before { content: attr(data-of) " "; color: var(--faint); }
+  .broad td.wrap { flex-basis: 100%; }
+}
 @media (max-width: 40rem) {
   main, header, nav { padding: 0 .75rem; }
   h1 { font-size: 1.4rem; overflow-wrap: anywhere; }

@@ -90,6 +90,13 @@ def agents_in_paper(groups: Sequence[Group]) -> str:
     return after(ACKTR, DEEPCS_ALONE if len(treatments) > 1 else "")
 
 
+def first_room_in_paper(groups: Sequence[Group]) -> str:
+    """What the paper has of runs that leave Montezuma's first room, under these groups' agent."""
+    if groups[0].config.agent == PAPERS_AGENT:
+        return after(FIRST_ROOM)
+    return f"Ours: the paper has it for A2C, in {FIRST_ROOM}."
+
+
 def best_policies_in_paper(groups: Sequence[Group]) -> str:
     """What the paper has of the games of best policies, in this world."""
     first = groups[0]

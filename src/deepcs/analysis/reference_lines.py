@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from deepcs.analysis.published import METHODS, Score, published
 from deepcs.analysis.style import FAINT, short
 
 FAR = 2.0  # a score more than this many times above what was reached is named, not drawn
-APART = 0.11  # of a panel's height, from one label to the next
+MARGIN = 0.03  # of a panel's height, beneath the lowest line
+ROOM = 15  # points between a heading and its panel, for a remark
 DASHED, DOTTED, DASH_DOTTED = (0, (4, 2)), (0, (1.2, 1.2)), (0, (4, 1.5, 1, 1.5))
 
 
@@ -51,42 +52,26 @@ def paper_words(groups: Sequence[Group]) -> str:
     return f"{text}; ↑: far above the curves, so not drawn."
 
 
-def draw_lines(axes: Axes, references: Sequence[Reference]) -> dict[Reference, float | None]:
-    """A line at each score that is near; returns how high it lies in the panel, None: not drawn."""
+def draw_lines(axes: Axes, references: Sequence[Reference]) -> str:
+    """A line at each score that is near; returns all of them in words, an arrow at the others."""
     low, high = axes.get_ylim()
     near = [r.score.points for r in references if r.score.points <= max(high, 0) * FAR]
-    low, high = min([low, *near]), max([high, *(1.05 * points for points in near)])
+    high = max([high, *(1.05 * points for points in near)])
+    low = min([low, *(points - MARGIN * (high - points) for points in near if points < 0)])
     axes.set_ylim(low, high)
-    heights: dict[Reference, float | None] = dict.fromkeys(references)
     for reference in references:
         points = reference.score.points
         if points in near:
             axes.axhline(points, color=FAINT, linewidth=1, linestyle=reference.dash, zorder=1.5)
-            heights[reference] = (points - low) / (high - low)
-    return heights
-
-
-def label_beside(axes: Axes, heights: Mapping[Reference, float | None]) -> None:
-    """Name each line at its right end, without labels over each other."""
-    below = 0.96 + APART  # clear of what stands above the panel
-    for reference in sorted(heights, key=lambda each: -each.score.points):
-        height = heights[reference]
-        below = below - APART if height is None else min(height, below - APART)
-        text = _text(reference, height)
-        axes.text(1.02, below, text, color=FAINT, va="center", transform=axes.transAxes)
-
-
-def label_above(axes: Axes, heights: Mapping[Reference, float | None]) -> None:
-    """Name all lines in one row above the panel, at its right."""
-    text = " · ".join(_text(reference, height) for reference, height in heights.items())
-    write_above(axes, text)
+    return " · ".join(_text(each, each.score.points in near) for each in references)
 
 
 def write_above(axes: Axes, text: str) -> None:
-    """A remark above a panel, at its right."""
-    axes.text(1, 1.03, text, color=FAINT, ha="right", va="bottom", transform=axes.transAxes)
+    """A remark between a panel and its heading, which needs a `pad` of ROOM."""
+    axes.text(0, 1.02, text, color=FAINT, va="bottom", transform=axes.transAxes)
 
 
-def _text(reference: Reference, height: float | None) -> str:
-    score = f"{'~' * reference.score.approximate}{reference.score.points:,}"
-    return f"{reference.label} {score}{' ↑' * (height is None)}"
+def _text(reference: Reference, drawn: bool) -> str:
+    points = f"{reference.score.points:,}".replace("-", "−")
+    score = f"{'~' * reference.score.approximate}{points}"
+    return f"{reference.label} {score}{'' if drawn else ' ↑'}"

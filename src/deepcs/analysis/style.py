@@ -10,8 +10,10 @@ from typing import Any, Literal
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.legend import Legend
 from matplotlib.ticker import FuncFormatter
 
 from deepcs.agents.table import PAPERS_AGENT
@@ -24,6 +26,7 @@ HEAT = "YlGnBu"  # darkens evenly, also for the colour-blind and in print
 
 WIDTH = 7.0  # inches: the text width of a page
 DPI = 200
+LEGEND_ROW = 0.17  # inches
 
 STYLE = matplotlib.RcParams(
     {
@@ -168,18 +171,40 @@ def from_zero(axes: Axes, which: Literal["x", "y"] = "y") -> None:
 def legend_above(
     figure: Figure, handles: Sequence[Any], title: str | None = None, columns: int = 4
 ) -> None:
-    """One legend for the whole figure, above it, under the figure's title."""
-    figure.legend(
+    """One legend for the whole figure, above it, under the figure's title.
+
+    columns: at most; fewer where the labels need it, with a higher figure for more rows.
+    """
+    most = max(1, min(columns, len(handles)))
+    fewer = (most - less for less in range(most))
+    used = next((n for n in fewer if _legend_fits(_legend(figure, handles, title, n))), 1)
+    rows = -(-len(handles) // used) - -(-len(handles) // most)
+    figure.set_figheight(figure.get_figheight() + LEGEND_ROW * rows)
+
+
+def _legend(figure: Figure, handles: Sequence[Any], title: str | None, columns: int) -> Legend:
+    """A legend of so many columns, in place of an earlier one."""
+    for earlier in tuple(figure.legends):
+        earlier.remove()
+    return figure.legend(
         handles=handles,
         title=title,
         title_fontproperties={"weight": "bold", "size": 10},
         alignment="left",
         loc="outside upper left",
-        ncols=min(columns, len(handles)),
+        ncols=columns,
         handlelength=1.6,
         columnspacing=1.4,
         borderaxespad=0.2,
     )
+
+
+def _legend_fits(legend: Legend) -> bool:
+    """Whether a legend is no wider than its figure."""
+    figure = legend.get_figure()
+    assert isinstance(figure, Figure)
+    extent = legend.get_window_extent(FigureCanvasAgg(figure).get_renderer())
+    return bool(extent.width <= figure.bbox.width)
 
 
 @styled

@@ -17,6 +17,7 @@ Range = tuple[float, float]
 Cell = str | int | float | Range | None
 NOTHING = "–"
 LONG = 34  # letters from which a text may be wrapped
+MANY = 9  # columns beyond which a page has to lay a table out otherwise
 
 _LATEX = {
     **{c: f"\\{c}" for c in "&%$#_{}"},
@@ -196,12 +197,22 @@ def _kind(column: Column, cell: str) -> str:
     return " class=n" if column.right else " class=wrap" if len(cell) > LONG else ""
 
 
+def _of(column: Column, tag: str, broad: bool) -> str:
+    """The heading of a cell as its attribute, in a broad table."""
+    return f' data-of="{html.escape(column.name)}"' if broad and tag == "td" else ""
+
+
 def to_html(table: Table) -> str:
-    """A table element with its title as caption, its note below."""
+    """A table element with its title as caption, its note below.
+
+    A broad one says so in its class, and each of its cells what it is of: a narrow screen has no
+    place for the headings.
+    """
+    broad = len(table.columns) > MANY
 
     def line(tag: str, cells: Sequence[str]) -> str:
         return "".join(
-            f"<{tag}{_kind(column, cell)}>{html.escape(cell)}</{tag}>"
+            f"<{tag}{_kind(column, cell)}{_of(column, tag, broad)}>{html.escape(cell)}</{tag}>"
             for column, cell in zip(table.columns, cells, strict=True)
         )
 
@@ -212,7 +223,7 @@ def to_html(table: Table) -> str:
     )
     note = "".join(f'<p class="note">{html.escape(line)}</p>' for line in table.note.splitlines())
     return (
-        f'<div class="scroll"><table id="table-{html.escape(table.name)}">'
+        f'<div class="scroll{" broad" * broad}"><table id="table-{html.escape(table.name)}">'
         f"<caption>{html.escape(table.title)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>{note}"
     )
