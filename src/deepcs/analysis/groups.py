@@ -228,7 +228,8 @@ def _told_apart(first: RunConfig, other: RunConfig) -> str:
     found = {}
     for name in differences(first, other):
         outer, _, inner = name.partition(".")
-        found[name] = values["learner"].get(inner) if inner else values[outer]
+        part = "novelty" if outer == "novelty" else "learner"
+        found[name] = values[part].get(inner) if inner else values[outer]
     return ", ".join(f"{name}={value}" for name, value in found.items())
 
 

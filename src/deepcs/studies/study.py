@@ -115,10 +115,12 @@ def _check_apart(where: str, runs: Sequence[StudyRun]) -> None:
 
 
 def differences(one: RunConfig, other: RunConfig) -> list[str]:
-    """Names of the settings in which two runs differ, such as tile or a2c.schedule."""
+    """Names of the settings in which two runs differ: tile, novelty.width, a2c.schedule."""
     # Of a learner of the user's own, a run read from its folder has a dict, as here.
     ours, theirs = dataclasses.asdict(one), dataclasses.asdict(other)
-    found = [name for name in ours if name != "learner" and ours[name] != theirs[name]]
-    mine, its = (each["learner"] or {} for each in (ours, theirs))
-    names = dict.fromkeys((*mine, *its))
-    return found + [f"{one.agent_name}.{n}" for n in names if mine.get(n) != its.get(n)]
+    found = [n for n in ours if n not in ("novelty", "learner") and ours[n] != theirs[n]]
+    for part, prefix in (("novelty", "novelty"), ("learner", one.agent_name)):
+        mine, its = (each[part] or {} for each in (ours, theirs))
+        names = dict.fromkeys((*mine, *its))
+        found += [f"{prefix}.{name}" for name in names if mine.get(name) != its.get(name)]
+    return found
