@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from generated import ROWS, STEPS, experiment, group_of, level, make_study, results_of, run_path
 from generated import write_run as write
 
-from deepcs.analysis.groups import collect, common_steps, named, total_visits
+from deepcs.analysis.groups import collect, common_steps, gather, named, total_visits
+from deepcs.curiosity.novelty import Novelty
 from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.load import load_run, read_curve, summarise_games
@@ -98,3 +100,19 @@ def test_reading_a_part_of_the_logs_gives_what_reading_them_all_gives(tmp_path: 
     assert summary.room_orders == Counter(logs.game_rooms)
     assert summary.milestones == logs.milestones
     assert logs.game_rooms[4] == ((1,), (0,), (4,))
+
+
+def test_seeds_that_chose_other_pictures_are_one_group_and_given_sizes_are_several(
+    tmp_path: Path,
+) -> None:
+    config = RunConfig("Venture", treatment="deepcs-pixels", steps=1000, shards=1, device="cpu")
+    for seed, width in ((0, 7), (1, 8), (2, 11)):
+        novelty = Novelty(place="pixels", width=width, height=7, levels=16)
+        mine = dataclasses.replace(config.resolved(), seed=seed, novelty=novelty)
+        write(tmp_path / f"run{seed}", mine, [0.0] * ROWS)
+    paths = sorted(tmp_path.iterdir())
+    assert [len(group.runs) for group in gather(paths).groups] == [3]
+    again = dataclasses.replace(mine, seed=0)
+    write(tmp_path / "swept", again, [0.0] * ROWS)
+    groups = gather([*paths, tmp_path / "swept"]).groups
+    assert sorted(len(group.runs) for group in groups) == [1, 1, 2]

@@ -31,6 +31,8 @@ from deepcs.studies.study import Study, differences
 
 BESIDE = ("seed", "device", "preset", "checkpoint_every", "milestone_every")
 """settings in which runs of one group may differ, as they do not change what is learned"""
+CHOSEN = ("width", "height", "levels")
+"""settings of novelty by pixels that each seed's random play chooses where they are not given"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,16 +201,12 @@ def collect(study: Study, folder: Path) -> Results:
 
 
 def gather(paths: Sequence[Path], about: str = "") -> Results:
-    """Runs of no study, each in its own folder, grouped by all but their seed.
+    """Runs of no study, each in its own folder, grouped by all but their seed and what it chooses.
 
     Of groups that differ in more than world, treatment and learner, the one with most runs has the
     plain name, and the others say in which settings they differ.
     """
-    alike: dict[RunConfig, list[Path]] = {}
-    for path in paths:
-        config = RunFolder(path).read_config().config
-        key = dataclasses.replace(config, **{name: getattr(RunConfig, name) for name in BESIDE})
-        alike.setdefault(key, []).append(path)
+    alike = _alike(paths)
     groups: list[Group] = []
     plain: dict[tuple[str, str, str], RunConfig] = {}
     for config, members in sorted(alike.items(), key=lambda item: -len(item[1])):
@@ -220,6 +218,31 @@ def gather(paths: Sequence[Path], about: str = "") -> Results:
     groups.sort(key=lambda group: min((order[run.path] for run in group.runs), default=len(paths)))
     study = Study("runs", about, ())
     return Results(study, Path(os.path.commonpath(paths)) if paths else Path(), tuple(groups), ())
+
+
+def _alike(paths: Sequence[Path]) -> dict[RunConfig, list[Path]]:
+    """Runs by their settings; sizes of a picture are taken for chosen where no seed has two."""
+    seeds: dict[RunConfig, list[int]] = {}
+    exact: dict[RunConfig, list[Path]] = {}
+    for path in paths:
+        config = RunFolder(path).read_config().config
+        key = dataclasses.replace(config, **{name: getattr(RunConfig, name) for name in BESIDE})
+        exact.setdefault(key, []).append(path)
+        seeds.setdefault(_unsized(key), []).append(config.seed)
+    found: dict[RunConfig, list[Path]] = {}
+    firsts: dict[RunConfig, RunConfig] = {}
+    for key, members in exact.items():
+        loose = _unsized(key)
+        chosen = len(set(seeds[loose])) == len(seeds[loose])
+        first = firsts.setdefault(loose, key) if chosen else key
+        found.setdefault(first, []).extend(members)
+    return found
+
+
+def _unsized(config: RunConfig) -> RunConfig:
+    """The settings without the size of a picture."""
+    novelty = dataclasses.replace(config.novelty, **dict.fromkeys(CHOSEN))
+    return dataclasses.replace(config, novelty=novelty)
 
 
 def _told_apart(first: RunConfig, other: RunConfig) -> str:

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
@@ -203,8 +202,7 @@ def _legend_fits(legend: Legend) -> bool:
     """Whether a legend is no wider than its figure."""
     figure = legend.get_figure()
     assert isinstance(figure, Figure)
-    extent = legend.get_window_extent(FigureCanvasAgg(figure).get_renderer())
-    return bool(extent.width <= figure.bbox.width)
+    return bool(legend.get_window_extent().width <= figure.bbox.width)
 
 
 @styled
