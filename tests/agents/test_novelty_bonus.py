@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from deepcs.agents.bonus import Batch, Bonus, combine, find_bonus, run_alone
+from deepcs.agents.bonus import Batch, Bonus, combine, find_bonus
 from deepcs.agents.counting import Counts
 from deepcs.agents.density import PixelDensity, PseudoCounts
-from deepcs.agents.hashing import PENALTY, CodeLearner, autoencoder_size, loss_gradient
 from deepcs.agents.replicas import add_up
 from deepcs.agents.rnd import RND, make_network
 from deepcs.agents.visited import Visited
@@ -35,9 +34,7 @@ def chosen(name: str, **given: Any) -> Novelty:
     return Novelty(**given).of_treatment(TREATMENTS[name].choices, sees=True)
 
 
-def shards_of(
-    kind: type[Bonus] | type[CodeLearner], novelty: Novelty, actors: int, shards: int
-) -> list[Any]:
+def shards_of(kind: type[Bonus], novelty: Novelty, actors: int, shards: int) -> list[Any]:
     sizes = kind.vectors(novelty, FRAME, shards)
     vectors = {name: torch.zeros(vector.size) for name, vector in sizes.items()}
     edges = [actors * k // shards for k in range(shards + 1)]
@@ -209,35 +206,6 @@ def test_rnds_gradient_over_shards_is_that_of_the_whole_batch_by_autograd_in_flo
         shard._learn(seen[part].float(), wanted[part].float(), 6)
         total += shard._weights.gradient.double()
     assert torch.allclose(total, exact, rtol=1e-3, atol=1e-6 * float(exact.abs().max()))
-
-
-def test_the_autoencoders_gradient_is_that_of_autograd_in_float64() -> None:
-    novelty, rng = chosen("deepcs-hash", code_bits=5), np.random.default_rng(0)
-    size = autoencoder_size(novelty, FRAME)
-    weights = torch.from_numpy(rng.standard_normal(size)).requires_grad_()
-    pixels = torch.from_numpy(rng.random((7, 12)))
-    noise = torch.from_numpy(rng.uniform(-0.3, 0.3, (7, 5)))
-    encoder, decoder = weights[: 5 * 13].view(5, 13), weights[5 * 13 :].view(12, 6)
-    code = torch.sigmoid(pixels @ encoder[:, :-1].T + encoder[:, -1])
-    white = torch.sigmoid((code + noise) @ decoder[:, :-1].T + decoder[:, -1])
-    crossed = -(pixels * white.log() + (1 - pixels) * (1 - white).log()).sum(1).mean()
-    loss = crossed + 12 * PENALTY * torch.minimum(code**2, (1 - code) ** 2).mean()
-    loss.backward()
-
-    gradient = torch.zeros(size, dtype=torch.float64)
-    found = loss_gradient(weights.detach(), pixels, noise, 7, gradient)
-    assert found == pytest.approx(loss.item(), rel=1e-12)
-    assert torch.allclose(gradient, weights.grad, rtol=1e-10, atol=1e-14)
-
-
-def test_the_code_tells_apart_more_frames_once_it_is_learned_and_is_handed_out_on_time() -> None:
-    novelty = chosen("deepcs-hash", code_every=3, code_learning_rate=0.01)
-    (one,) = shards_of(CodeLearner, novelty, 4, 1)
-    frames, cells = pictures(5, 4), np.ones((5, 4), np.int64)
-    handed = [run_alone(one.learn(Visited(cells, frames))) for _ in range(7)]
-    assert [code is not None for code in handed] == [False, False, True, False, False, True, False]
-    assert handed[2].shape == (64, 13)
-    assert not (handed[2] == handed[5]).all()
 
 
 @pytest.mark.parametrize("name", ["counts", "pseudo-counts", "rnd"])

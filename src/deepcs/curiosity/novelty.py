@@ -65,7 +65,7 @@ class Novelty:
     code_bits: int | None = None
     """hash: bits of the learned code; None: 64 (ours; Tang et al.: 512)"""
     hash_bits: int | None = None
-    """hash: bits that the code is hashed to; None: 32 (Tang et al.: 64 in Montezuma's Revenge)"""
+    """hash: bits that the code is hashed to; fewer give fewer cells; None: 16 (ours)"""
     code_learning_rate: float | None = None
     """hash: learning rate of Adam for the autoencoder; None: 1e-3 (Tang et al.)"""
     code_every: int | None = None
@@ -167,7 +167,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "combined": {"life_weight": 1.0, "across_weight": 1.0},
     "pseudo-counts": {"density_side": 42, "density_levels": 8},
     "rnd": {"rnd_learning_rate": 1e-4, "rnd_gamma": 0.99, "rnd_features": 128},
-    "hash": {"code_bits": 64, "hash_bits": 32, "code_learning_rate": 1e-3, "code_every": 200},
+    "hash": {"code_bits": 64, "hash_bits": 16, "code_learning_rate": 1e-3, "code_every": 200},
 }
 """What has an effect with each part, and its default; None: chosen where the run begins."""
 NEEDS = {
