@@ -207,6 +207,31 @@ def test_rnd_without_pixels_is_refused(tmp_path: Path) -> None:
         train(RunConfig("own_envs:counting", treatment="rnd", steps=40), tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("treatment", "novelty", "sentence"),
+    [
+        ("hybrid", Novelty(across="rnd"), "Got grid True for .* stay black; choose place='pixels'"),
+        ("counts+grid", Novelty(across="rnd"), "Got grid True for .*, where nothing tells where"),
+        ("no-grid", Novelty(across="rnd", combine="sum"), "does not tell where the player is, by"),
+    ],
+)
+def test_what_goes_by_position_is_refused_in_an_own_image_that_tells_none(
+    treatment: str, novelty: Novelty, sentence: str, tmp_path: Path
+) -> None:
+    config = RunConfig("own_envs:bare_image", treatment=treatment, novelty=novelty, steps=40)
+    with pytest.raises(ValueError, match=sentence):
+        train(config, tmp_path / "run")
+
+
+@pytest.mark.parametrize("treatment", ["rnd", "pseudo-counts", "deepcs-pixels"])
+def test_what_goes_by_frames_alone_is_trained_in_an_own_image_that_tells_no_position(
+    treatment: str, tmp_path: Path
+) -> None:
+    config = RunConfig("own_envs:bare_image", treatment=treatment, steps=200, actors=2, shards=1)
+    train(replace(config, log_every=100), tmp_path / "run")
+    assert load_run(tmp_path / "run").games["intrinsic"].max() > 0
+
+
 def test_the_intrinsic_sums_of_games_survive_a_resume(tmp_path: Path) -> None:
     config = replace(HALLWAY, treatment="counts", shards=1, steps=1_400, checkpoint_every=500)
     train(config, tmp_path / "whole")
