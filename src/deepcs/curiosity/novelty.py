@@ -151,6 +151,8 @@ class Novelty:
                 f"Got novelty.place {self.place!r}, which has no effect where {self.across} alone "
                 "is paid and no plane is seen; leave it out."
             )
+        if self.place == "hash":
+            self._refuse_of_a_code()
         parts = self._parts()
         for part, numbers in DEFAULTS.items():
             for name in numbers:
@@ -159,6 +161,20 @@ class Novelty:
                         f"Got novelty.{name} {given!r}, which has no effect without "
                         f"{NEEDS[part]}; leave it out."
                     )
+
+    def _refuse_of_a_code(self) -> None:
+        """Refuse memories that outlive a game: cells get other numbers with each new code."""
+        forgets = "a new code renumbers the cells while the run goes on, so that all would be new"
+        if self.lifetime in ("never", "fading"):
+            raise ValueError(
+                f"Got novelty.lifetime {self.lifetime!r} with novelty.place 'hash', but {forgets}; "
+                "choose game or life, or novelty.place pixels."
+            )
+        if self.across == "counts":
+            raise ValueError(
+                f"Got novelty.across 'counts' with novelty.place 'hash', but {forgets}; choose "
+                "pseudo-counts or rnd, or novelty.place pixels."
+            )
 
 
 DEFAULTS: dict[str, dict[str, Any]] = {
