@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from deepcs.curiosity.fading import check_half_life
-from deepcs.system.limits import check_whole
+from deepcs.system.limits import LARGEST_WEIGHT, check_whole
 
 Place = Literal["position", "pixels", "hash"]
 New = Literal["game", "life", "never", "fading"]
@@ -90,6 +90,11 @@ class Novelty:
                 continue
             if isinstance(given, bool) or not isinstance(given, (int, float)):
                 raise ValueError(f"Got novelty.{name} {given!r}; give a number.")
+            if name in WEIGHTS and not 0 < given <= LARGEST_WEIGHT:
+                raise ValueError(
+                    f"Got novelty.{name} {given!r}; give a finite number above 0, "
+                    f"{LARGEST_WEIGHT:,} at most."
+                )
             if not (0 < given < math.inf) or (name == "rnd_gamma" and given >= 1):
                 limits = "above 0 and below 1" if name == "rnd_gamma" else "above 0"
                 raise ValueError(f"Got novelty.{name} {given!r}; give a finite number {limits}.")
@@ -205,4 +210,5 @@ WHOLE = {
     "hash_bits": (1, 62),
     "code_every": (1, 10**9),
 }
-POSITIVE = ("life_weight", "across_weight", "rnd_learning_rate", "rnd_gamma", "code_learning_rate")
+WEIGHTS = ("life_weight", "across_weight")
+POSITIVE = (*WEIGHTS, "rnd_learning_rate", "rnd_gamma", "code_learning_rate")
