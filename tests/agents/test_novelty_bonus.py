@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from deepcs.agents.bonus import Batch, Bonus, combine, find_bonus
+from deepcs.agents.across import BatchNovelty, novelty_vectors
+from deepcs.agents.bonus import Batch, Bonus, combine, find_bonus, run_alone
 from deepcs.agents.counting import Counts
 from deepcs.agents.density import PixelDensity, PseudoCounts
 from deepcs.agents.replicas import add_up
@@ -128,7 +129,7 @@ def test_saved_counts_go_on_as_those_that_were_saved(before: np.ndarray, after: 
         ),
     ],
 )
-def test_both_together_as_worked_out_by_hand(
+def test_both_both_paidas_worked_out_by_hand(
     settings: dict[str, Any], expected: list[float]
 ) -> None:
     life, across = np.array([1, 0, 0.5]), np.array([0.5, 1, 0.5])
@@ -171,6 +172,24 @@ def test_rnd_divides_its_errors_by_the_deviation_of_their_discounted_sums() -> N
     everyone = np.array([[1.0, 2.0], [3.0, 0.0]])
     sums = [1, 2, 3.5, 1]  # second step: 0.5·1 + 3 and 0.5·2 + 0
     assert one._deviation(everyone) == pytest.approx(np.std(sums))
+
+
+@pytest.mark.parametrize("how", ["product", "sum"])
+def test_rnd_beside_this_life_pays_what_it_pays_alone_times_or_plus_it(how: str) -> None:
+    weights = {"life_weight": 2.0, "across_weight": 0.5}
+    both = chosen("deepcs", across="rnd", combine=how, **weights)
+    (alone,) = shards_of(RND, chosen("rnd"), 4, 1)
+    sizes = novelty_vectors(both, FRAME, 1)
+    vectors = {name: torch.zeros(vector.size) for name, vector in sizes.items()}
+    shared = BatchNovelty(both, Batch(0, 1, range(4), 4, 0, FRAME, vectors))
+    shared.initialise()
+    rng, cells = np.random.default_rng(0), np.ones((5, 4), np.int64)
+    for seed in range(3):
+        life, frames = rng.random((5, 4)), pictures(5, 4, seed)
+        across = paid([alone], cells, frames)
+        found, _ = run_alone(shared.pay(Visited(cells, frames), life))
+        expected = life**2 * np.sqrt(across) if how == "product" else 2 * life + across / 2
+        assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_rnd_pays_less_for_what_it_has_learned() -> None:
