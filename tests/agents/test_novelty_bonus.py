@@ -167,6 +167,21 @@ def test_pseudo_counts_pay_the_same_in_any_order_and_number_of_shards() -> None:
     assert (turned == whole[:, order]).all()
 
 
+def test_rnd_stays_as_it_is_where_no_sample_is_chosen_to_train_it() -> None:
+    (one,) = shards_of(RND, chosen("rnd"), 1, 1)
+    weights, trained = one.batch.vectors["rnd.parameters"], 0
+    for seed in range(30):  # of one step of one actor, which is chosen once in four times
+        before, step = weights.clone(), one._step
+        paid([one], np.ones((1, 1), np.int64), pictures(1, 1, seed))
+        one._step, after = step, one._step
+        is_chosen = bool(one._chosen(range(1), 1).any())
+        one._step = after
+        assert bool((weights != before).any()) == is_chosen
+        trained += is_chosen
+    assert 0 < trained < 30
+    assert one.state()["numbers"].tolist() == [30, 30, trained]
+
+
 def test_rnd_divides_its_errors_by_the_deviation_of_their_discounted_sums() -> None:
     (one,) = shards_of(RND, chosen("rnd", rnd_gamma=0.5), 2, 1)
     everyone = np.array([[1.0, 2.0], [3.0, 0.0]])
