@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from deepcs.agents.across import BatchNovelty, novelty_vectors
 from deepcs.agents.bonus import Batch, Bonus, combine, find_bonus, run_alone
 from deepcs.agents.counting import Counts
 from deepcs.agents.density import PixelDensity, PseudoCounts
-from deepcs.agents.hashing import PENALTY, CodeLearner, autoencoder_size, loss_gradient
 from deepcs.agents.replicas import add_up
 from deepcs.agents.rnd import RND, make_network
 from deepcs.agents.visited import Visited
@@ -35,9 +35,7 @@ def chosen(name: str, **given: Any) -> Novelty:
     return Novelty(**given).of_treatment(TREATMENTS[name].choices, sees=True)
 
 
-def shards_of(
-    kind: type[Bonus] | type[CodeLearner], novelty: Novelty, actors: int, shards: int
-) -> list[Any]:
+def shards_of(kind: type[Bonus], novelty: Novelty, actors: int, shards: int) -> list[Any]:
     sizes = kind.vectors(novelty, FRAME, shards)
     vectors = {name: torch.zeros(vector.size) for name, vector in sizes.items()}
     edges = [actors * k // shards for k in range(shards + 1)]
@@ -131,7 +129,7 @@ def test_saved_counts_go_on_as_those_that_were_saved(before: np.ndarray, after: 
         ),
     ],
 )
-def test_both_together_as_worked_out_by_hand(
+def test_both_both_paidas_worked_out_by_hand(
     settings: dict[str, Any], expected: list[float]
 ) -> None:
     life, across = np.array([1, 0, 0.5]), np.array([0.5, 1, 0.5])
@@ -169,11 +167,44 @@ def test_pseudo_counts_pay_the_same_in_any_order_and_number_of_shards() -> None:
     assert (turned == whole[:, order]).all()
 
 
+def test_rnd_stays_as_it_is_where_no_sample_is_chosen_to_train_it() -> None:
+    (one,) = shards_of(RND, chosen("rnd"), 1, 1)
+    weights, trained = one.batch.vectors["rnd.parameters"], 0
+    for seed in range(30):  # of one step of one actor, which is chosen once in four times
+        before, step = weights.clone(), one._step
+        paid([one], np.ones((1, 1), np.int64), pictures(1, 1, seed))
+        one._step, after = step, one._step
+        is_chosen = bool(one._chosen(range(1), 1).any())
+        one._step = after
+        assert bool((weights != before).any()) == is_chosen
+        trained += is_chosen
+    assert 0 < trained < 30
+    assert one.state()["numbers"].tolist() == [30, 30, trained]
+
+
 def test_rnd_divides_its_errors_by_the_deviation_of_their_discounted_sums() -> None:
     (one,) = shards_of(RND, chosen("rnd", rnd_gamma=0.5), 2, 1)
     everyone = np.array([[1.0, 2.0], [3.0, 0.0]])
     sums = [1, 2, 3.5, 1]  # second step: 0.5·1 + 3 and 0.5·2 + 0
     assert one._deviation(everyone) == pytest.approx(np.std(sums))
+
+
+@pytest.mark.parametrize("how", ["product", "sum"])
+def test_rnd_beside_this_life_pays_what_it_pays_alone_times_or_plus_it(how: str) -> None:
+    weights = {"life_weight": 2.0, "across_weight": 0.5}
+    both = chosen("deepcs", across="rnd", combine=how, **weights)
+    (alone,) = shards_of(RND, chosen("rnd"), 4, 1)
+    sizes = novelty_vectors(both, FRAME, 1)
+    vectors = {name: torch.zeros(vector.size) for name, vector in sizes.items()}
+    shared = BatchNovelty(both, Batch(0, 1, range(4), 4, 0, FRAME, vectors))
+    shared.initialise()
+    rng, cells = np.random.default_rng(0), np.ones((5, 4), np.int64)
+    for seed in range(3):
+        life, frames = rng.random((5, 4)), pictures(5, 4, seed)
+        across = paid([alone], cells, frames)
+        found, _ = run_alone(shared.pay(Visited(cells, frames), life))
+        expected = life**2 * np.sqrt(across) if how == "product" else 2 * life + across / 2
+        assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_rnd_pays_less_for_what_it_has_learned() -> None:
@@ -209,35 +240,6 @@ def test_rnds_gradient_over_shards_is_that_of_the_whole_batch_by_autograd_in_flo
         shard._learn(seen[part].float(), wanted[part].float(), 6)
         total += shard._weights.gradient.double()
     assert torch.allclose(total, exact, rtol=1e-3, atol=1e-6 * float(exact.abs().max()))
-
-
-def test_the_autoencoders_gradient_is_that_of_autograd_in_float64() -> None:
-    novelty, rng = chosen("deepcs-hash", code_bits=5), np.random.default_rng(0)
-    size = autoencoder_size(novelty, FRAME)
-    weights = torch.from_numpy(rng.standard_normal(size)).requires_grad_()
-    pixels = torch.from_numpy(rng.random((7, 12)))
-    noise = torch.from_numpy(rng.uniform(-0.3, 0.3, (7, 5)))
-    encoder, decoder = weights[: 5 * 13].view(5, 13), weights[5 * 13 :].view(12, 6)
-    code = torch.sigmoid(pixels @ encoder[:, :-1].T + encoder[:, -1])
-    white = torch.sigmoid((code + noise) @ decoder[:, :-1].T + decoder[:, -1])
-    crossed = -(pixels * white.log() + (1 - pixels) * (1 - white).log()).sum(1).mean()
-    loss = crossed + 12 * PENALTY * torch.minimum(code**2, (1 - code) ** 2).mean()
-    loss.backward()
-
-    gradient = torch.zeros(size, dtype=torch.float64)
-    found = loss_gradient(weights.detach(), pixels, noise, 7, gradient)
-    assert found == pytest.approx(loss.item(), rel=1e-12)
-    assert torch.allclose(gradient, weights.grad, rtol=1e-10, atol=1e-14)
-
-
-def test_the_code_tells_apart_more_frames_once_it_is_learned_and_is_handed_out_on_time() -> None:
-    novelty = chosen("deepcs-hash", code_every=3, code_learning_rate=0.01)
-    (one,) = shards_of(CodeLearner, novelty, 4, 1)
-    frames, cells = pictures(5, 4), np.ones((5, 4), np.int64)
-    handed = [run_alone(one.learn(Visited(cells, frames))) for _ in range(7)]
-    assert [code is not None for code in handed] == [False, False, True, False, False, True, False]
-    assert handed[2].shape == (64, 13)
-    assert not (handed[2] == handed[5]).all()
 
 
 @pytest.mark.parametrize("name", ["counts", "pseudo-counts", "rnd"])

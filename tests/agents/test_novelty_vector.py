@@ -155,6 +155,80 @@ def test_what_cannot_be_paid_is_refused() -> None:
         plain.step(np.array([0]))
 
 
+class Image(gymnasium.Env[np.ndarray, int]):
+    """A white column that moves."""
+
+    observation_space = gymnasium.spaces.Box(0, 255, (6, 6), np.uint8)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def _seen(self) -> np.ndarray:
+        seen = np.zeros((6, 6), np.uint8)
+        seen[:, self.x % 6] = 255
+        return seen
+
+    def reset(self, **_: Any) -> Any:  # type: ignore[override]
+        self.x = 0
+        return self._seen(), {}
+
+    def step(self, action: int) -> Any:
+        self.x += 1
+        return self._seen(), 0.0, self.x == 10, False, {}
+
+
+def unlocated(kind: str) -> Any:
+    """Actors with frames, of which nothing tells where they are."""
+    if kind == "game":
+        settings: Any = {"grid": "none", "frames": True, "mix": False}
+        return deepcs.make_vec("Frostbite", num_envs=2, workers=0, **settings)
+
+    def make() -> gymnasium.Env[Any, Any]:
+        return deepcs.CuriosityWrapper(Image(), grid=False, frames=True, mix=False)
+
+    if kind == "function":
+        return deepcs.make_vec(make, num_envs=2, workers=0)
+    same_step = gymnasium.vector.AutoresetMode.SAME_STEP
+    return gymnasium.vector.SyncVectorEnv([make] * 2, autoreset_mode=same_step)
+
+
+@pytest.mark.parametrize("kind", ["game", "function", "vector"])
+@pytest.mark.parametrize(
+    ("settings", "who"),
+    [
+        ({"across": "counts"}, "counts"),
+        ({"across": "rnd", "combine": "product"}, "combine 'product'"),
+        ({"across": "pseudo-counts", "combine": "sum"}, "combine 'sum'"),
+    ],
+)
+def test_what_goes_by_places_is_refused_where_nothing_tells_them(
+    kind: str, settings: dict[str, Any], who: str
+) -> None:
+    envs = NoveltyVectorWrapper(unlocated(kind), **settings)
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match=f"^Got infos without 'cell', which {who} needs, because"):
+        envs.step(np.zeros(2, np.int64))
+    venv = VecNovelty(deepcs.to_sb3(unlocated(kind)), **settings)
+    venv.reset()
+    with pytest.raises(ValueError, match=f"^Got infos without 'cell', which {who} needs, because"):
+        venv.step(np.zeros(2, np.int64))
+
+
+@pytest.mark.parametrize("across", ["pseudo-counts", "rnd"])
+def test_what_goes_by_frames_alone_is_paid_where_nothing_tells_places(across: Any) -> None:
+    envs = NoveltyVectorWrapper(unlocated("vector"), across)
+    envs.reset(seed=0)
+    assert sum(float(envs.step(np.zeros(2, np.int64))[1].sum()) for _ in range(4)) > 0
+
+
+def test_a_plane_that_would_stay_black_is_refused() -> None:
+    for grid in (True, "beside"):
+        with pytest.raises(ValueError, match=r"^Got grid .* for Image, where nothing tells where"):
+            deepcs.CuriosityWrapper(Image(), grid=grid, frames=True)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="for AtariEnv, where nothing tells where the player is"):
+        deepcs.CuriosityWrapper(gymnasium.make("ALE/Pong-v5"), frames=True)
+    _, info = deepcs.CuriosityWrapper(Image(), place="pixels", frames=True).reset()
+    assert info["cell"] > 0
+
+
 def test_each_wrapper_names_the_other_for_the_other_kind_of_vector_environment() -> None:
     venv: Any = DummyVecEnv([curious_line])
     with pytest.raises(ValueError, match=r"^Got DummyVecEnv; .* in deepcs\.VecNovelty\.$"):

@@ -22,7 +22,8 @@ import pytest
 from deepcs import CuriosityWrapper
 from deepcs.agents.across import BatchNovelty
 from deepcs.agents.bonus import Batch, Visited, run_alone
-from deepcs.curiosity.novelty import NEWS, Novelty
+from deepcs.curiosity.novelty import NEWS, PLACES, Novelty
+from deepcs.envs.pictures import Hashed
 from deepcs.runs.config import RunConfig
 
 GAMES = ("BABCCB", "B")
@@ -74,6 +75,13 @@ ALONE_AND_TIMES_COUNTS = {
     ),
 }
 
+# By the code CODE, A and C are 01 and B is 11, so a visit pays what it does by pixels. A new code
+# gives all cells other numbers, so nothing that outlives a game is paid.
+HASHED = [(lifetime, pay) for lifetime in ("game", "life") for pay in ("first", "graded")]
+CODE = np.zeros((2, 17), np.float32)
+CODE[0] = [1 / 16] * 16 + [-0.5]  # brighter than half?
+CODE[1, -1] = 1  # always
+
 
 def roots(squares: str) -> np.ndarray:
     return np.array([math.sqrt(Fraction(square)) for square in squares.split()])
@@ -107,6 +115,8 @@ def earned(place: Any, lifetime: Any, pay: str, across: Any, combine: Any) -> np
     numbers: dict[str, Any] = {"half_life": 1.0} if lifetime == "fading" else {}
     if place == "pixels":
         numbers |= {"width": 1, "height": 1, "levels": 2}
+    if place == "hash":
+        numbers |= {"code_bits": 2}
     if across == "pseudo-counts":
         numbers |= {"density_side": 1, "density_levels": 2}
     novelty = Novelty(place, lifetime, across, combine, **numbers)
@@ -116,6 +126,8 @@ def earned(place: Any, lifetime: Any, pay: str, across: Any, combine: Any) -> np
     settings = {k: chosen[k] for k in CHOSEN if k in chosen}
     infos = walked(**settings)
     life = np.array([[info["intrinsic"]] for info in infos])
+    if place == "hash":  # nothing is learned on the way: the code is CODE
+        return life.ravel()
     cells = np.array([[info["cell"]] for info in infos])
     frames = np.array([[info["frame"]] for info in infos]) if "frames" in settings else None
     shared = BatchNovelty(config.full_novelty, Batch(0, 1, range(1), 1, 0, (4, 4), {}))
@@ -131,6 +143,8 @@ def walked(**settings: Any) -> list[dict[str, Any]]:
         grid=False,
         **settings,
     )
+    if isinstance(settings.get("place"), Hashed):
+        env.take_code(CODE)
     infos = []
     for game in GAMES:
         env.reset()
@@ -155,9 +169,21 @@ def test_a_scripted_walk_earns_what_was_worked_out_by_hand(
         assert earned(*answers, "counts", "across") == pytest.approx(counts)
 
 
+@pytest.mark.parametrize(("lifetime", "pay"), HASHED)
+def test_a_scripted_walk_by_a_code_given_by_hand_earns_what_its_cells_do(
+    lifetime: str, pay: str
+) -> None:
+    alone, _ = ALONE_AND_TIMES_COUNTS["pixels", lifetime, pay]
+    assert earned("hash", lifetime, pay, "none", None) == pytest.approx(roots(alone))
+
+
 def test_every_place_lifetime_and_pay_is_in_the_table() -> None:
-    every = itertools.product(("position", "pixels"), NEWS, ("first", "graded"))
-    assert set(ALONE_AND_TIMES_COUNTS) == set(every)
+    pays = ("first", "graded")
+    assert set(ALONE_AND_TIMES_COUNTS) == {*itertools.product(("position", "pixels"), NEWS, pays)}
+    for lifetime, pay in {*itertools.product(NEWS, pays)} - {*HASHED}:
+        with pytest.raises(ValueError, match="place 'hash', but a new code renumbers"):
+            earned("hash", lifetime, pay, "none", None)
+    assert {*PLACES} == {"position", "pixels", "hash"}
 
 
 def test_pseudo_counts_of_one_pixel_pay_what_was_worked_out_by_hand() -> None:

@@ -42,6 +42,11 @@ def test_only_numbers_that_have_an_effect_are_filled_in() -> None:
         ("rnd", {"place": "pixels"}, "no effect where rnd alone is paid"),
         ("counts", {"lifetime": "life"}, "no effect where counts alone is paid"),
         ("rnd", {"lifetime": "life"}, "no effect where rnd alone is paid"),
+        ("deepcs-hash", {"lifetime": "never"}, "'never' with novelty.place 'hash', but a new code"),
+        ("fading", {"place": "hash"}, "'fading' with novelty.place 'hash', but a new code"),
+        ("counts+grid", {"place": "hash"}, "'counts' with novelty.place 'hash', but a new code"),
+        ("hybrid", {"across_weight": 1e308}, "give a finite number above 0, 1,000,000 at most"),
+        ("hybrid", {"life_weight": 1e6 + 1}, "give a finite number above 0, 1,000,000 at most"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import deepcs
+from deepcs.curiosity.cells import cell_number
 from deepcs.curiosity.novelty import Novelty
 from deepcs.envs.atari import AtariActor
 from deepcs.envs.make import make_actor, make_vec, random_frames
 from deepcs.envs.pictures import (
     CellFinder,
     Hashed,
+    HashPlace,
     Pixels,
     choose_cells,
     grey_frame,
@@ -98,6 +100,23 @@ def test_a_learned_code_is_used_from_the_next_game_on() -> None:
     after = [finder.find(frame) for frame in frames]
     assert after != before
     assert [copy.find(frame) for frame in frames] == after
+
+
+def test_a_cells_number_is_that_of_the_signs_of_projections_worked_out_by_hand() -> None:
+    projections = np.array([[1.0, 2.0], [-3.0, 1.0], [2.0, -2.0]])
+    # Bits: is the left pixel brighter than 0.4, the right one brighter than the left?
+    code = np.array([[1, 0, -0.4], [-1, 1, 0]], np.float32)
+    find = HashPlace(code, (1, 2), 3)
+    find._sums = projections  # instead of random ones
+    signs = {
+        (204, 51): [0, 0, 1],  # + -: 1 - 2, -3 - 1, 2 + 2
+        (51, 204): [1, 1, 0],  # - +: -1 + 2, 3 + 1, -2 - 2
+        (204, 255): [1, 0, 1],  # + +: 1 + 2, -3 + 1, 2 - 2, and 0 counts as +
+        (51, 0): [0, 1, 1],  # - -: -1 - 2, 3 - 1, -2 + 2
+    }
+    for shades, expected in signs.items():
+        byte = expected[0] << 7 | expected[1] << 6 | expected[2] << 5
+        assert find(np.array([shades], np.uint8)) == cell_number(bytes([byte])), shades
 
 
 def test_frames_and_cells_are_the_same_in_workers() -> None:

@@ -220,6 +220,7 @@ def test_an_environment_of_ones_own_is_found_by_module_and_factory(tmp_path):
     ("call", "words"),
     [
         (lambda: deepcs.make_vec("Montezumas Rewenge"), "nearest is MontezumaRevenge"),
+        (lambda: deepcs.make_vec("Heroo"), "nearest is Hero: .*pixels, which need no positions"),
         (lambda: deepcs.make_vec("Freeway", num_envs=0), "num_envs 0; give a whole number"),
         (lambda: deepcs.make_vec("Freeway", workers=-1), "-1 workers"),
         (lambda: deepcs.make_vec("Freeway", seed=-1), "Got seed -1"),

@@ -178,3 +178,27 @@ def pair() -> Counting:
     env = Counting()
     env.action_space = gymnasium.spaces.MultiDiscrete([2, 2])  # type: ignore[assignment]
     return env
+
+
+class BareImage(gymnasium.Env[np.ndarray, int]):
+    """A white column that moves by each action; nothing tells where it is."""
+
+    observation_space = gymnasium.spaces.Box(0, 255, (6, 6), np.uint8)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def _seen(self) -> np.ndarray:
+        seen = np.zeros((6, 6), np.uint8)
+        seen[:, self.x % 6] = 255
+        return seen
+
+    def reset(self, **_: Any) -> tuple[np.ndarray, dict[str, Any]]:  # type: ignore[override]
+        self.x = self.steps = 0
+        return self._seen(), {}
+
+    def step(self, action: int) -> Any:
+        self.x, self.steps = self.x + 1 + int(action), self.steps + 1
+        return self._seen(), 0.0, self.steps == 10, False, {}
+
+
+def bare_image() -> BareImage:
+    return BareImage()

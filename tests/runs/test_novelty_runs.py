@@ -15,7 +15,7 @@ from deepcs.agents.ppo import PPOSettings
 from deepcs.cli.main import main
 from deepcs.curiosity.novelty import Novelty
 from deepcs.runs.config import RunConfig
-from deepcs.runs.effects import check_effects
+from deepcs.runs.effects import check_effects, check_named
 from deepcs.runs.evaluate import evaluate
 from deepcs.runs.folder import RunFolder, Segment
 from deepcs.runs.load import load_run
@@ -159,8 +159,14 @@ FREEWAY, HALL = ["Freeway", "--treatment"], ["KeyHallway", "--treatment"]
         ([*FREEWAY, "deepcs-pixels", "--tile", "8"], "Got tile 8 with novelty.place 'pixels', wh"),
         ([*FREEWAY, "deepcs-hash", "--tile", "8"], "so that only the logged number of tiles would"),
         (["Frostbite", "--treatment", "plain", "--tile", "8"], "Got tile 8 for Frostbite, in wh"),
-        ([*HALL, "counts", "--novelty.across", "none"], "without counts is no-grid under another"),
+        ([*HALL, "counts", "--novelty.across", "none"], "make it no-grid under another"),
         ([*HALL, "hybrid", "--novelty.across", "none"], "choose treatment deepcs."),
+        ([*HALL, "deepcs-pixels", "--novelty.place", "position"], "make it deepcs under another"),
+        ([*HALL, "fading", "--novelty.lifetime", "game"], "choose treatment deepcs."),
+        ([*HALL, "deepcs", "--novelty.lifetime", "never"], "choose treatment never-reset."),
+        ([*HALL, "hybrid", "--novelty.combine", "across"], "choose treatment counts+grid."),
+        ([*HALL, "counts", "--novelty.across", "rnd"], "choose treatment rnd."),
+        ([*HALL, "counts", "--novelty.lifetime", "game"], "Got novelty.lifetime 'game' for treat"),
     ],
 )
 def test_a_setting_without_effect_is_refused_before_anything_is_written(
@@ -192,6 +198,21 @@ def test_a_setting_with_an_effect_is_not_refused(settings: dict[str, Any]) -> No
     check_effects(RunConfig("Freeway", **settings).resolved())
 
 
+@pytest.mark.parametrize("name", TREATMENTS)
+def test_every_treatment_goes_by_its_own_name(name: str) -> None:
+    check_named(RunConfig("KeyHallway", treatment=name))
+
+
+def test_choices_of_no_treatment_go_by_the_name_of_the_one_they_are_made_from() -> None:
+    for treatment, novelty in (
+        ("hybrid", Novelty(across="rnd")),
+        ("counts", Novelty(place="pixels")),
+        ("deepcs-pixels", Novelty(lifetime="life")),
+        ("fading", Novelty(half_life=5.0)),
+    ):
+        check_named(RunConfig("KeyHallway", treatment=treatment, novelty=novelty))
+
+
 def test_a_run_saved_before_such_settings_were_refused_is_still_read(tmp_path: Path) -> None:
     config = replace(HALLWAY, treatment="plain", graded=True).resolved()
     with pytest.raises(ValueError, match="Got graded for treatment plain"):
@@ -205,6 +226,31 @@ def test_a_run_saved_before_such_settings_were_refused_is_still_read(tmp_path: P
 def test_rnd_without_pixels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="which have no pixels"):
         train(RunConfig("own_envs:counting", treatment="rnd", steps=40), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("treatment", "novelty", "sentence"),
+    [
+        ("hybrid", Novelty(across="rnd"), "Got grid True for .* stay black; choose place='pixels'"),
+        ("counts+grid", Novelty(across="rnd"), "Got grid True for .*, where nothing tells where"),
+        ("no-grid", Novelty(across="rnd", combine="sum"), "does not tell where the player is, by"),
+    ],
+)
+def test_what_goes_by_position_is_refused_in_an_own_image_that_tells_none(
+    treatment: str, novelty: Novelty, sentence: str, tmp_path: Path
+) -> None:
+    config = RunConfig("own_envs:bare_image", treatment=treatment, novelty=novelty, steps=40)
+    with pytest.raises(ValueError, match=sentence):
+        train(config, tmp_path / "run")
+
+
+@pytest.mark.parametrize("treatment", ["rnd", "pseudo-counts", "deepcs-pixels"])
+def test_what_goes_by_frames_alone_is_trained_in_an_own_image_that_tells_no_position(
+    treatment: str, tmp_path: Path
+) -> None:
+    config = RunConfig("own_envs:bare_image", treatment=treatment, steps=200, actors=2, shards=1)
+    train(replace(config, log_every=100), tmp_path / "run")
+    assert load_run(tmp_path / "run").games["intrinsic"].max() > 0
 
 
 def test_the_intrinsic_sums_of_games_survive_a_resume(tmp_path: Path) -> None:

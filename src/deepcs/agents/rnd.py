@@ -5,7 +5,8 @@ of their outputs, divided by the running standard deviation of its discounted su
 pixels are normalised by their running mean and deviation and clipped to ±5; the discounted sums
 continue through the ends of games. Ours: the networks are smaller (half the filters, one hidden
 layer more in g instead of two), and the first rollout replaces the random steps that initialise the
-pixels' normalisation. A random quarter of the samples trains g, as in theirs.
+pixels' normalisation. A random quarter of the samples trains g, as in theirs; where it is empty, as
+it often is in the wrappers, whose rollouts are one step, g stays as it is.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class RND(Bonus):
         self._frames = 0
         self._moments = np.zeros(3)  # of returns: how many, sum, sum of squares
         self._returns = np.zeros(batch.all_actors)
-        self._step = 0
+        self._step = 0  # parts of rollouts so far
+        self._trained = 0  # those that trained g
 
     def initialise(self) -> None:
         assert self.batch.frame is not None
@@ -94,9 +96,11 @@ class RND(Bonus):
             )
             mine = chosen[:, batch.actors.start : batch.actors.stop].ravel()
             which = torch.from_numpy(np.flatnonzero(mine)).to(self._device)
-            self._learn(seen[which], wanted[which], max(1, int(chosen.sum())))
             self._step += 1
-            yield from self._weights.step(self._step)
+            if total := int(chosen.sum()):
+                self._learn(seen[which], wanted[which], total)
+                self._trained += 1
+                yield from self._weights.step(self._trained)
         everyone = yield batch.all(errors.reshape(steps, own))
         return errors.reshape(steps, own) / self._deviation(everyone, visited.actors)
 
@@ -137,14 +141,15 @@ class RND(Bonus):
             "pixels": self._pixels,
             "returns": self._returns.copy(),
             "moments": self._moments,
-            "numbers": np.array([self._frames, self._step], np.int64),
+            "numbers": np.array([self._frames, self._step, self._trained], np.int64),
         }
 
     def load(self, state: Arrays) -> None:
         self._pixels = np.array(state["pixels"], np.int64)
         self._returns = np.array(state["returns"])
         self._moments = np.array(state["moments"])
-        self._frames, self._step = map(int, state["numbers"])
+        self._frames, self._step, *trained = map(int, state["numbers"])
+        (self._trained,) = trained or [self._step]  # older states: every part trained g
 
 
 def squared(given: Tensor, wanted: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from torch import Tensor
 from deepcs.agents.networks import ActorCritic, Observations, as_tensors
 from deepcs.agents.policy import policy_for
 from deepcs.agents.visited import Visited
+from deepcs.curiosity.cells import NOWHERE
 from deepcs.curiosity.hiding import MixWatch
 from deepcs.curiosity.reward import (
     Weight,
@@ -132,7 +133,7 @@ class Actors:
             sent = self._policy.sent(actions)
             _, rewards, terminated, truncated, infos = self.pool.step(sent)
             self._game_rewards[t], self._intrinsic[t] = rewards, infos["intrinsic"]
-            self._cells[t] = infos["cell"]
+            self._cells[t] = infos.get("cell", NOWHERE)
             if "frame" in infos:
                 self._keep_frames(t, infos["frame"])
             np.logical_or(terminated, truncated, out=self._ends[t])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,13 +53,22 @@ class SharedNovelty:
         self._actors, self._kind, self._seed = actors, find_bonus(across), seed
         self._bonus: Any = None
 
-    def refuse_infos(self) -> ValueError:
-        """The sentence for infos without what is needed."""
-        return ValueError(
-            f"Got infos without {self.needed!r}, which {self.novelty.across} needs; wrap each "
-            "environment in deepcs.CuriosityWrapper(env, frames=True), or make them by "
-            "deepcs.make_vec(..., frames=True)."
-        )
+    def check_infos(self, infos: Container[str]) -> None:
+        """Refuse infos without what is needed."""
+        if self.needed == "frame" and "frame" not in infos:
+            raise ValueError(
+                f"Got infos without 'frame', which {self.novelty.across} needs; wrap each "
+                "environment in deepcs.CuriosityWrapper(env, frames=True), or make them by "
+                "deepcs.make_vec(..., frames=True)."
+            )
+        counts = self.needed == "cell"
+        if (counts or self.novelty.combine != "across") and "cell" not in infos:
+            who = "counts" if counts else f"combine {self.novelty.combine!r}"
+            raise ValueError(
+                f"Got infos without 'cell', which {who} needs, because nothing tells where an "
+                "actor is; wrap each environment in deepcs.CuriosityWrapper with locate=... or "
+                "place='pixels', or choose place='pixels' in deepcs.make_vec."
+            )
 
     def pay(
         self,

@@ -56,8 +56,8 @@ class VecNovelty(VecEnvWrapper):
         """Wait for the step, and mix the rewards."""
         observations, rewards, ended, infos = self.venv.step_wait()
         needed = self._shared.needed
-        if not all(needed in info for info in infos):
-            raise self._shared.refuse_infos()
+        for info in infos:
+            self._shared.check_infos(info)
         paid = self._shared.pay(
             np.array([info[needed] for info in infos]),
             np.array([info.get("intrinsic", 0.0) for info in infos]),

@@ -71,8 +71,7 @@ class NoveltyVectorWrapper(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         ended = np.logical_or(terminated, truncated)
         last = final_infos(infos, ended) if self._mode is AutoresetMode.SAME_STEP else {}
-        if self._shared.needed not in infos:
-            raise self._shared.refuse_infos()
+        self._shared.check_infos(infos)
         paid = self._shared.pay(
             self._of_step(infos, last, self._shared.needed),
             self._of_step(infos, last, "intrinsic", 0.0),

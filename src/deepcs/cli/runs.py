@@ -26,6 +26,7 @@ from deepcs.film.record import record
 from deepcs.runs.choices import check_weights_are_used
 from deepcs.runs.config import RunConfig
 from deepcs.runs.counts import Count
+from deepcs.runs.effects import check_named
 from deepcs.runs.evaluate import Evaluation, evaluate, save_evaluation
 from deepcs.runs.progress import display_for
 from deepcs.runs.shipped import PREFIX
@@ -132,6 +133,7 @@ class Train:
         config = self.settings
         name = config.resolved().name
         check_weights_are_used(config)
+        check_named(config)
         out = self.out or Path("runs") / name
         _finish(out, train(config, out, workers=self.workers, display=display_for(name)))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from deepcs.curiosity.fading import check_half_life
-from deepcs.system.limits import check_whole
+from deepcs.system.limits import LARGEST_WEIGHT, check_whole
 
 Place = Literal["position", "pixels", "hash"]
 New = Literal["game", "life", "never", "fading"]
@@ -65,7 +65,7 @@ class Novelty:
     code_bits: int | None = None
     """hash: bits of the learned code; None: 64 (ours; Tang et al.: 512)"""
     hash_bits: int | None = None
-    """hash: bits that the code is hashed to; None: 32 (Tang et al.: 64 in Montezuma's Revenge)"""
+    """hash: bits that the code is hashed to; fewer give fewer cells; None: 16 (ours)"""
     code_learning_rate: float | None = None
     """hash: learning rate of Adam for the autoencoder; None: 1e-3 (Tang et al.)"""
     code_every: int | None = None
@@ -90,6 +90,11 @@ class Novelty:
                 continue
             if isinstance(given, bool) or not isinstance(given, (int, float)):
                 raise ValueError(f"Got novelty.{name} {given!r}; give a number.")
+            if name in WEIGHTS and not 0 < given <= LARGEST_WEIGHT:
+                raise ValueError(
+                    f"Got novelty.{name} {given!r}; give a finite number above 0, "
+                    f"{LARGEST_WEIGHT:,} at most."
+                )
             if not (0 < given < math.inf) or (name == "rnd_gamma" and given >= 1):
                 limits = "above 0 and below 1" if name == "rnd_gamma" else "above 0"
                 raise ValueError(f"Got novelty.{name} {given!r}; give a finite number {limits}.")
@@ -151,6 +156,8 @@ class Novelty:
                 f"Got novelty.place {self.place!r}, which has no effect where {self.across} alone "
                 "is paid and no plane is seen; leave it out."
             )
+        if self.place == "hash":
+            self._refuse_of_a_code()
         parts = self._parts()
         for part, numbers in DEFAULTS.items():
             for name in numbers:
@@ -160,6 +167,20 @@ class Novelty:
                         f"{NEEDS[part]}; leave it out."
                     )
 
+    def _refuse_of_a_code(self) -> None:
+        """Refuse memories that outlive a game: cells get other numbers with each new code."""
+        forgets = "a new code renumbers the cells while the run goes on, so that all would be new"
+        if self.lifetime in ("never", "fading"):
+            raise ValueError(
+                f"Got novelty.lifetime {self.lifetime!r} with novelty.place 'hash', but {forgets}; "
+                "choose game or life, or novelty.place pixels."
+            )
+        if self.across == "counts":
+            raise ValueError(
+                f"Got novelty.across 'counts' with novelty.place 'hash', but {forgets}; choose "
+                "pseudo-counts or rnd, or novelty.place pixels."
+            )
+
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "fading": {"half_life": 100.0},
@@ -167,7 +188,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "combined": {"life_weight": 1.0, "across_weight": 1.0},
     "pseudo-counts": {"density_side": 42, "density_levels": 8},
     "rnd": {"rnd_learning_rate": 1e-4, "rnd_gamma": 0.99, "rnd_features": 128},
-    "hash": {"code_bits": 64, "hash_bits": 32, "code_learning_rate": 1e-3, "code_every": 200},
+    "hash": {"code_bits": 64, "hash_bits": 16, "code_learning_rate": 1e-3, "code_every": 200},
 }
 """What has an effect with each part, and its default; None: chosen where the run begins."""
 NEEDS = {
@@ -189,4 +210,5 @@ WHOLE = {
     "hash_bits": (1, 62),
     "code_every": (1, 10**9),
 }
-POSITIVE = ("life_weight", "across_weight", "rnd_learning_rate", "rnd_gamma", "code_learning_rate")
+WEIGHTS = ("life_weight", "across_weight")
+POSITIVE = (*WEIGHTS, "rnd_learning_rate", "rnd_gamma", "code_learning_rate")

@@ -84,6 +84,8 @@ class AtariActor(gymnasium.Env[np.ndarray, np.int64]):
         self.render_mode = render_mode
         self.finder = None if place == "position" else CellFinder(place, (SIZE, SIZE))
         self.frame_shape = (SIZE, SIZE) if frames else None
+        self.tells_cells = self.game.is_located or self.finder is not None
+        """whether cells in its infos are any: else they are all 0, for no place that counts"""
         self.explorer = Explorer(
             self.game.grid(tile, lifetime, half_life=half_life),
             graded=graded,

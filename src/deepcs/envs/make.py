@@ -22,7 +22,7 @@ from deepcs.envs.mazes import MAZES
 from deepcs.envs.own import OWN, curious_layers, layers, make_own, with_numbers
 from deepcs.envs.pool import ActorPool
 from deepcs.envs.protocol import protocol as find_protocol
-from deepcs.envs.roms import atari_game, check_known
+from deepcs.envs.roms import atari_game, check_known, rom_names
 from deepcs.envs.seats import Env, Spaces, spaces_of_env
 from deepcs.system import limits
 from deepcs.system.importing import allow
@@ -41,9 +41,11 @@ def world_name(name: str) -> str:
     by_plain = {plain_name(each): each for each in known}
     if is_name(name) and plain_name(name) in by_plain:
         return by_plain[plain_name(name)]
+    every = {plain_name(each): each for each in (*rom_names(), *known)}
     raise ValueError(
-        f"Got world {name!r}; {the_nearest(plain_name(name), by_plain)}choose from "
-        f"{', '.join(known)}, or give {OWN}."
+        f"Got world {name!r}; {the_nearest(plain_name(name), every)}choose from "
+        f"{', '.join(known)}, or another game of ale-py's for cells of pixels, which need no "
+        f"positions (place or --novelty.place pixels), or give {OWN}."
     )
 
 

@@ -32,9 +32,10 @@ class ActorPool(VectorEnv[Any, Any, Any]):
     """Environments side by side, each starting its next game in the step in which one ends.
 
     Infos hold, for every actor, arrays `intrinsic`, `game_reward` and `life_lost` of the step
-    taken, `cell`, the number of the place that it led to (0: none that counts), and, where actors
-    are asked for it, `frame`; further `tiles`, `rooms` and `score` of the game under way; where a
-    game ended also `final_obs`, `final_info` and `game`, its GameRecord.
+    taken, `cell`, the number of the place that it led to (0: none that counts; left out where
+    nothing tells where actors are), and, where actors are asked for it, `frame`; further `tiles`,
+    `rooms` and `score` of the game under way; where a game ended also `final_obs`, `final_info` and
+    `game`, its GameRecord.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
@@ -211,8 +212,9 @@ class ActorPool(VectorEnv[Any, Any, Any]):
             "tiles": arrays.tiles,
             "rooms": arrays.rooms,
             "score": arrays.scores,
-            "cell": arrays.cells,
         }
+        if self._spaces.cells:
+            infos["cell"] = arrays.cells
         if arrays.frames is not None:
             infos["frame"] = arrays.frames
         if self.copy:

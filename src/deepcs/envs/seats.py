@@ -30,12 +30,15 @@ class Spaces:
     action: gymnasium.Space[Any]
     frame: tuple[int, int] | None = None
     """height and width of the frames in its infos; None: there are none"""
+    cells: bool = True
+    """whether its infos say which tile or cell each step led to"""
 
 
 def spaces_of_env(env: Env) -> Spaces:
     """What an environment shows."""
     frame = env.get_wrapper_attr("frame_shape") if env.has_wrapper_attr("frame_shape") else None
-    return Spaces(env.observation_space, env.action_space, frame)
+    cells = not env.has_wrapper_attr("tells_cells") or env.get_wrapper_attr("tells_cells")
+    return Spaces(env.observation_space, env.action_space, frame, cells)
 
 
 @dataclass(frozen=True)

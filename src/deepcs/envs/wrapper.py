@@ -103,7 +103,7 @@ class CuriosityWrapper(
         that are equal when shrunk are one cell; or a function of the grey frame that returns
         the cell's key. half_life: steps after which an entry counts half (None: always whole);
         treatment `fading` is 100 and lifetime `never`. frames: put the grey frame into the info, as
-        `frame`.
+        `frame`; with it and grid=False, positions may be unknown: I is 0, and infos have no `cell`.
         """
         gymnasium.utils.RecordConstructorArgs.__init__(
             self,
@@ -144,6 +144,14 @@ class CuriosityWrapper(
         needs_position = self.finder is None and not frames
         if locate is None and (needs_position or self._emulated_game() is not None):
             self.game = self._known_game(bounds, y_up)
+        self.tells_cells = bool(self.finder or locate or self.game)
+        """whether its infos say which tile or cell each step led to"""
+        if grid and not self.tells_cells:
+            raise ValueError(
+                f"Got grid {grid!r} for {type(env.unwrapped).__name__}, where nothing tells where "
+                "the player is, so that the plane would stay black; choose place='pixels', or "
+                f"grid=False to have frames alone, or {HOW_TO_LOCATE}."
+            )
         self.tracker = None if self.game is None else Tracker(self.game)
         self.weight = check_weight(self._own_weight() if weight is None else weight)
         self._watch = MixWatch(self.weight)
@@ -290,6 +298,8 @@ class CuriosityWrapper(
         self, info: dict[str, Any], reward: float, life_lost: bool, observation: Any
     ) -> dict[str, Any]:
         told = self.explorer.info()
+        if not self.tells_cells:
+            del told["cell"]
         if self.frame_shape is not None and self._sight is not None:
             told["frame"] = self._sight.frame(observation)
         return {**info, **told, "life_lost": life_lost, "game_reward": reward}

@@ -36,6 +36,7 @@ from deepcs.runs.novel import (
     check_graded,
     check_located,
     full_novelty,
+    needs_position,
     novel_settings,
     saved_novelty,
     with_cells,
@@ -178,6 +179,12 @@ class RunConfig:
         novelty = with_cells(self.novelty, self.world, self.seed, self.actor_settings())
         self = dataclasses.replace(self, novelty=novelty)
         facts = look_at(self.world, **self.actor_settings())
+        if not facts.spaces.cells and needs_position(self.full_novelty, self.treatment_settings):
+            raise ValueError(
+                f"{self.world} does not tell where the player is, by which treatment "
+                f"{self.treatment} goes; wrap the environment in deepcs.CuriosityWrapper(env, "
+                "locate=...), or choose --novelty.place pixels."
+            )
         weight = fitting_weight(self, self.learner, facts.weight)
         config = dataclasses.replace(self, weight=weight)
         try:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deepcs.curiosity.novelty import Novelty
 from deepcs.envs.mazes import MAZES
 from deepcs.envs.roms import atari_game
+from deepcs.runs.treatment import TREATMENTS
 
 if TYPE_CHECKING:
     from deepcs.runs.config import RunConfig
@@ -51,6 +53,38 @@ def check_effects(config: RunConfig) -> None:
             "last cells; leave it out."
         )
     _check_tile(config, full.place)
+
+
+def check_named(config: RunConfig) -> None:
+    """Refuse choices that are another treatment under a false name, or are without effect.
+
+    Of a single run, as it was asked for: a study may go through the values of a choice.
+    """
+    wanted, full = config.treatment_settings, config.full_novelty
+    answers = _answers(full, wanted.sees_grid)
+    if config.novelty.lifetime is not None and "lifetime" not in answers:
+        raise ValueError(
+            f"Got novelty.lifetime {config.novelty.lifetime!r} for treatment {wanted.name}, which "
+            "pays nothing for novelty in this life, and shows none; leave it out."
+        )
+    for other in TREATMENTS.values():
+        shown_and_paid = (other.sees_grid, other.paid) == (wanted.sees_grid, wanted.paid)
+        same = shown_and_paid and _answers(other.choices, other.sees_grid) == answers
+        if same and answers != _answers(wanted.choices, wanted.sees_grid):
+            raise ValueError(
+                f"Got choices for treatment {wanted.name} that make it {other.name} under another "
+                f"name; choose treatment {other.name}."
+            )
+
+
+def _answers(full: Novelty, sees: bool) -> dict[str, str | None]:
+    """The choices that have an effect."""
+    answers: dict[str, str | None] = {"across": full.across, "combine": full.combine}
+    if full.counts_places or sees:
+        answers["place"] = full.place
+    if full.combine != "across" or sees:
+        answers["lifetime"] = full.lifetime
+    return answers
 
 
 def _check_tile(config: RunConfig, place: str | None) -> None:

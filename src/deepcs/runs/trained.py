@@ -228,8 +228,12 @@ def as_played(config: RunConfig) -> RunConfig:
 def saved_code(config: RunConfig, checkpoint: Checkpoint) -> np.ndarray | None:
     """The learned code of cells, if there is one."""
     bits = config.full_novelty.code_bits
-    parameters = checkpoint.learner.get("code.parameters")
-    return None if bits is None or parameters is None else code_in(parameters, bits)
+    parameters, means = (checkpoint.learner.get(f"code.{name}") for name in ("parameters", "means"))
+    return (
+        None
+        if bits is None or parameters is None or means is None
+        else code_in(parameters, means, bits)
+    )
 
 
 def load_packed(folder: Path, step: int) -> TrainedAgent:

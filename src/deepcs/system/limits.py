@@ -21,6 +21,7 @@ NAME = 200  # characters of a run's name: file systems take 255, and endings are
 SECONDS = 10**7  # of any duration: four months
 STATES = 1_000  # that find-position pushes from; a megabyte each
 EXPLORATION = 1_000_000  # steps of find-position
+LARGEST_WEIGHT = 10**6  # of a part of the intrinsic reward
 
 
 def check_whole(
