@@ -139,6 +139,18 @@ def test_numbers_are_those_of_the_policy(theatre: Page, folder: Path) -> None:
     assert first["action"] == int(np.argmax(shown["probabilities"]))
 
 
+def test_an_action_is_told_with_the_numbers_that_it_was_chosen_by(theatre: Page) -> None:
+    theatre.open(HALL)
+    (begun,) = theatre.again(0, greedy=True)
+    steps = [theatre.step()[0] for _ in range(8)]
+    for name in ("probabilities", "values"):
+        assert steps[0][name] == begun[name]
+        assert len({str(step[name]) for step in steps}) > 1
+    for step in steps:
+        shares = step["probabilities"]
+        assert shares[step["action"]] == max(shares)
+
+
 def test_each_checkpoint_is_another_agent(theatre: Page) -> None:
     theatre.open(HALL)
     late = theatre.again(0)[0]["probabilities"]
