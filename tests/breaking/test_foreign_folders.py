@@ -151,6 +151,9 @@ def test_code_runs_where_its_user_trained_it_and_where_it_is_allowed(
         load_agent(tmp_path / "run")
     with pytest.raises(CodeError, match="--allow-code"):
         resume(tmp_path / "run", steps=160)
+    with pytest.raises(CodeError, match="would run code: own_envs:freezable"):
+        load_agent(tmp_path / "run", allow_code=["own_envs:another"])
+    assert load_agent(tmp_path / "run", allow_code=["own_envs:freezable"]).step == 80
     assert load_agent(tmp_path / "run", allow_code=True).step == 80
     assert resume(tmp_path / "run", steps=160, allow_code=True) is None
     assert load_agent(tmp_path / "run").step == 160  # who trained on with it, trained it

@@ -178,6 +178,23 @@ def test_an_agent_of_the_package_is_whole(agent: ShippedAgent) -> None:
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+def test_the_card_of_an_agent_of_the_package_has_its_scores_in_its_head(
+    agent: ShippedAgent,
+) -> None:
+    _, head, _ = (agent.path / "README.md").read_text().split("---\n", 2)
+    told = yaml.safe_load(head)
+    assert (told["library_name"], told["license"]) == ("deepcs", "mit")
+    assert told["pipeline_tag"] == "reinforcement-learning"
+    (entry,) = told["model-index"]
+    (result,) = entry["results"]
+    (metric,) = result["metrics"]
+    recorded = scores(agent)
+    assert (entry["name"], result["dataset"]["name"]) == (agent.name, agent.world)
+    assert metric["type"] == "mean_reward"
+    assert metric["value"] == f"{np.mean(recorded):.2f} +/- {np.std(recorded):.2f}"
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
 def test_the_card_of_an_agent_of_the_package_has_the_papers_score_that_belongs_beside_it(
     agent: ShippedAgent,
 ) -> None:

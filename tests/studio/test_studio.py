@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -18,6 +20,7 @@ import pytest
 from serving import PATIENCE, Address, Page, page
 
 from deepcs.runs.evaluate import play_games
+from deepcs.runs.shipped import find_shipped, shipped_agents
 from deepcs.runs.trained import load_agent
 
 HALL = {"kind": "run", "name": "deep/hall"}
@@ -36,6 +39,15 @@ def test_the_overview_finds_runs_and_studies_at_any_depth(server: Address) -> No
     hall = runs["deep/hall"]
     assert (hall["world"], hall["state"], hall["checkpoints"]) == ("KeyHallway", "done", [200, 400])
     assert {"Freeway", "KeyHallway"} <= set(overview["worlds"])
+
+
+def test_the_overview_has_the_agents_in_the_box_with_the_papers_score(server: Address) -> None:
+    told = {agent["name"]: agent for agent in server.ask("overview")["agents"]}
+    assert list(told) == [agent.name for agent in shipped_agents()]
+    freeway = find_shipped("Freeway")
+    assert (told["Freeway"]["median"], told["Freeway"]["step"]) == (freeway.median, freeway.step)
+    assert told["Freeway"]["paper"] == {"method": "DeepCS", "score": 33}
+    assert told["KeyHallway"]["paper"] is None
 
 
 def test_a_run_has_curves_settings_and_milestones(server: Address) -> None:
@@ -96,6 +108,13 @@ def test_the_game_is_that_of_an_evaluation(theatre: Page, folder: Path) -> None:
     assert actions == game.actions
 
 
+def test_an_agent_in_the_box_plays_as_it_was_evaluated(theatre: Page) -> None:
+    (game,) = play_games(load_agent("agents:KeyHallway"), [3], max_steps=12, workers=0)
+    theatre.open({"kind": "agent", "name": "KeyHallway"}, game=3)
+    assert theatre.cast[0]["trained"] == find_shipped("KeyHallway").step
+    assert [theatre.step()[0]["action"] for _ in range(12)] == game.actions
+
+
 def test_a_seed_begins_the_same_game_again(theatre: Page) -> None:
     theatre.open(HALL)
 
@@ -116,7 +135,20 @@ def test_numbers_are_those_of_the_policy(theatre: Page, folder: Path) -> None:
     observations, _ = envs.reset()
     assert shown["probabilities"] == pytest.approx(agent.policy(observations)[0], abs=1e-3)
     assert len(shown["values"]) == 1
-    assert theatre.step()[0]["action"] == int(np.argmax(shown["probabilities"]))
+    first = theatre.step()[0]
+    assert first["action"] == int(np.argmax(shown["probabilities"]))
+
+
+def test_an_action_is_told_with_the_numbers_that_it_was_chosen_by(theatre: Page) -> None:
+    theatre.open(HALL)
+    (begun,) = theatre.again(0, greedy=True)
+    steps = [theatre.step()[0] for _ in range(8)]
+    for name in ("probabilities", "values"):
+        assert steps[0][name] == begun[name]
+        assert len({str(step[name]) for step in steps}) > 1
+    for step in steps:
+        shares = step["probabilities"]
+        assert shares[step["action"]] == max(shares)
 
 
 def test_each_checkpoint_is_another_agent(theatre: Page) -> None:
@@ -234,22 +266,46 @@ def test_a_run_that_cannot_be_read_is_told_and_hides_no_other(
         shutil.rmtree(damaged)
 
 
-def test_the_command_serves_what_it_was_asked_to_watch_until_ctrl_c(folder: Path) -> None:
-    runs = [folder / "deep" / "hall", folder / "study" / "runs" / "KeyHallway-deepcs-paper-seed0"]
-    command = [sys.executable, "-m", "deepcs", "watch", *map(str, runs), "--no-browser"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+@contextmanager
+def served_by(*command: str, cwd: Path | None = None) -> Iterator[tuple[str, str]]:
+    """The address that a command prints, and the place in the page; it ends by Ctrl-C."""
+    whole = [sys.executable, "-m", "deepcs", *command, "--no-browser"]
+    process = subprocess.Popen(whole, stdout=subprocess.PIPE, text=True, cwd=cwd)
     try:
         assert process.stdout is not None
         address, mark, place = process.stdout.readline().split()[-1].partition("#")
         assert mark
-        wanted = [f"run:{run.relative_to(folder)}" for run in runs]
-        assert parse_qs(place.partition("?")[2]) == {"p": wanted}
-        found = httpx.get(f"{address}api/overview", timeout=PATIENCE).json()["runs"]
-        assert {f"run:{run['name']}" for run in found} >= set(wanted)
+        yield address, place
     finally:
         process.send_signal(signal.SIGINT)
         code = process.wait(PATIENCE)
     assert code == 130
+
+
+def test_the_command_serves_what_it_was_asked_to_watch_until_ctrl_c(folder: Path) -> None:
+    runs = [folder / "deep" / "hall", folder / "study" / "runs" / "KeyHallway-deepcs-paper-seed0"]
+    with served_by("watch", *map(str, runs)) as (address, place):
+        wanted = [f"run:{run.relative_to(folder)}" for run in runs]
+        assert parse_qs(place.partition("?")[2]) == {"p": wanted}
+        found = httpx.get(f"{address}api/overview", timeout=PATIENCE).json()["runs"]
+        assert {f"run:{run['name']}" for run in found} >= set(wanted)
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        (["watch", "freeway", "agents:Freeway-plain"], "p=agent:Freeway&p=agent:Freeway-plain"),
+        (["play"], "world=KeyHallway&game=0"),
+        (["play", "montezuma_revenge", "--seed", "3"], "world=MontezumaRevenge&game=3"),
+    ],
+    ids=" ".join,
+)
+def test_watch_and_play_open_the_page_at_an_agent_or_a_game(
+    command: list[str], place: str, tmp_path: Path
+) -> None:
+    with served_by(*command, cwd=tmp_path) as (_, opened):
+        view, _, query = opened.partition("?")
+        assert (view, parse_qs(query)) == (f"/{command[0]}", parse_qs(place))
 
 
 def test_every_world_of_the_package_has_its_picture(server: Address) -> None:

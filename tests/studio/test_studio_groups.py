@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from browsing import kill_players, players
-from serving import Address, page, serving
+from serving import PATIENCE, Address, Page, page, serving
 from websockets.exceptions import ConnectionClosed
 
 from deepcs.studio.session import DONE, RESTS
@@ -74,6 +75,69 @@ def test_so_does_one_that_leaves_while_its_players_load(folder: Path) -> None:
         opened.say("open", players=[FREEWAY] * 4, game=0, greedy=False)
         opened.socket.close(DONE)
         ends.wait(SOON)
+
+
+def says_open(opened: Page) -> None:
+    opened.say("open", players=[FREEWAY], game=0, greedy=False)
+
+
+def plays_soon(opened: Page) -> None:
+    """Ask again and again, as long as there are too many games."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        says_open(opened)
+        if opened.hear("cast", "refused")["is"] == "cast":
+            return
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def test_pages_that_leave_while_their_first_players_load_make_room_for_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deepcs.studio.session.MOST_GROUPS", 2)
+    before = players()
+    with serving(folder) as studio:
+        for _ in range(3):
+            with page(studio) as gone:
+                says_open(gone)
+                gone.socket.close(DONE)
+        with page(studio) as opened:
+            plays_soon(opened)
+            end = time.monotonic() + PATIENCE
+            while len(players() - before) > 1:
+                assert time.monotonic() < end
+                time.sleep(0.1)
+
+
+def test_a_first_player_that_was_killed_makes_room_for_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deepcs.studio.session.MOST_GROUPS", 1)
+    before = players()
+    with serving(folder) as studio, page(studio) as killed, page(studio) as opened:
+        says_open(killed)
+        while not players() - before:
+            time.sleep(0.01)
+        for player in players() - before:
+            player.kill()
+        assert "was killed" in killed.hear("failed")["sentence"]
+        plays_soon(opened)
+
+
+def test_two_that_open_at_once_get_one_place_between_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deepcs.studio.session.MOST_GROUPS", 1)
+    with serving(folder) as studio:
+        with page(studio) as lost:
+            lost.open(FREEWAY)
+            lost.socket.close(1001)  # its game waits for it, as long as there is room
+        with page(studio) as one, page(studio) as other:
+            for each in (one, other):
+                says_open(each)
+            told = [each.hear("cast", "refused")["is"] for each in (one, other)]
+            assert sorted(told) == ["cast", "refused"]
 
 
 def test_a_page_comes_back_before_the_server_has_noticed_that_it_left(server: Address) -> None:

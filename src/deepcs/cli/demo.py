@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import time
@@ -84,18 +85,20 @@ def run_demo(out: Path) -> None:
         f"With curiosity the chicken crosses {ours:g} times a game, without it {control:g} "
         f"times.\nLearning curves: {escape(str(figure))}\nVideo:           {escape(str(video))}\n"
         f"Runs:            {escape(f'{out}/*  (try: deepcs evaluate {out}/freeway-deepcs)')}\n"
-        f"[dim]{(time.monotonic() - began) / 60:.1f} minutes.[/dim]\n\n"
-        f"See them play, side by side: {escape(_studio_line(freeway))}",
+        f"[dim]{(time.monotonic() - began) / 60:.1f} minutes.[/dim]\n",
         highlight=False,
         emoji=False,
         soft_wrap=True,
     )
+    invite(console, freeway)
 
 
-def _studio_line(jobs: Sequence[Job]) -> str:
-    """The command that opens the studio with these runs, as found by this shell."""
+def invite(console: Console, jobs: Sequence[Job]) -> None:
+    """Print the command that opens the studio with these runs, as this shell takes it."""
     command = "deepcs" if shutil.which("deepcs") else sys.argv[0]
-    return " ".join([command, "watch", *(str(job.out) for job in jobs)])
+    line = shlex.join([command, "watch", *(str(job.out) for job in jobs)])
+    told = f"See them play, side by side: {escape(line)}"
+    console.print(told, highlight=False, emoji=False, soft_wrap=True)
 
 
 def hallway_job(treatment: str, out: Path) -> Job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -174,14 +174,15 @@ def load_agent(
     run: Path | str,
     step: int | None = None,
     *,
-    allow_code: bool = False,
+    allow_code: bool | Collection[str] = False,
     say: Callable[[str], None] = warnings.warn,
 ) -> TrainedAgent:
     """The agent of a run: of its newest whole checkpoint, or of the one at a step.
 
     run: its folder, or agents:NAME of an agent that comes with the package. allow_code: run what
-    it names as module:name, though this user did not train it. say: called with a message if a
-    newer checkpoint is damaged, or if such code has changed since.
+    it names as module:name, though this user did not train it: whatever that is, or these names and
+    no other. say: called with a message if a newer checkpoint is damaged, or if such code has
+    changed since.
 
     >>> agent = load_agent("runs/Freeway-deepcs-paper-seed0")  # doctest: +SKIP
     >>> actions = agent.act(observations, np.random.default_rng(0))  # doctest: +SKIP

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from deepcs.runs.config import RunConfig
@@ -22,6 +23,11 @@ KEY_BYTES = 32
 
 class CodeError(ValueError):
     """Code that was not allowed to be run."""
+
+    def __init__(self, sentence: str, code: Sequence[str] = ()) -> None:
+        super().__init__(sentence)
+        self.code = tuple(code)
+        """each module:name that would have been run; empty: allowing it would not help"""
 
 
 def code_of(config: RunConfig) -> list[str]:
@@ -49,8 +55,11 @@ def changed_code(config: RunConfig, versions: dict[str, str]) -> str:
     )
 
 
-def check_code(path: Path, config: RunConfig, trained_here: bool, allowed: bool) -> None:
-    """Raise CodeError unless the run calls no code, this user trained it, or it is allowed.
+def check_code(
+    path: Path, config: RunConfig, trained_here: bool, allowed: bool | Collection[str]
+) -> None:
+    """Raise CodeError unless the run calls no code, this user trained it, or it is allowed: any
+    code, or each module:name of these.
 
     A game that a program registered is code too, which only that program can bring.
     """
@@ -65,10 +74,12 @@ def check_code(path: Path, config: RunConfig, trained_here: bool, allowed: bool)
     names = code_of(config)
     if not names:
         return
-    if not trained_here and not allowed:
+    fine = allowed if isinstance(allowed, bool) else set(names) <= set(allowed)
+    if not trained_here and not fine:
         raise CodeError(
             f"{path} was not trained here by you, and would run code: {', '.join(names)}; "
-            "look at it first, then allow it with --allow-code."
+            "look at it first, then allow it with --allow-code.",
+            names,
         )
     allow(names)
 

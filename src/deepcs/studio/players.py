@@ -110,7 +110,7 @@ class Player(ABC):
         """The next action, NumPy's; None: wait. keys: what a person holds down."""
 
     def thoughts(self) -> dict[str, Any]:
-        """How the next action will be chosen, as far as is known."""
+        """How the last action was chosen, as far as is known; at the start, how the first will."""
         return {}
 
     def numbers(self) -> dict[str, Any]:
@@ -191,26 +191,29 @@ class AgentPlayer(Player):
         self.greedy = False
         self._noise = ANY(0)
         self._thoughts: Thoughts | None = None
+        self._shown: Thoughts | None = None
 
     def start(self, observation: Any, noise: np.random.Generator) -> None:
         self.agent.forget()
         self._noise = noise
         self.look(observation)
+        self._shown = self._thoughts
 
     def look(self, observation: Any) -> None:
         self._thoughts = self.agent.consider(batch_of_one(observation))
 
     def choose(self, keys: frozenset[str]) -> Any:
         assert self._thoughts is not None
+        self._shown = self._thoughts
         uniforms = None if self.greedy else self._noise.random((1, *self.agent.noise_shape))
         return self._thoughts.act(uniforms)[0]
 
     def thoughts(self) -> dict[str, Any]:
-        assert self._thoughts is not None
-        values = np.atleast_1d(self._thoughts.values[0].numpy())
+        assert self._shown is not None
+        values = np.atleast_1d(self._shown.values[0].numpy())
         told = {"values": [round(float(value), 4) for value in values]}
         if self.actions:
-            told["probabilities"] = [round(float(p), 4) for p in self._thoughts.probabilities[0]]
+            told["probabilities"] = [round(float(p), 4) for p in self._shown.probabilities[0]]
         return told
 
 

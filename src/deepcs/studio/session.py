@@ -48,20 +48,10 @@ class Groups:
     async def talk(self, page: WebSocket) -> None:
         """A whole connection; a malformed message closes it, and no other."""
         await page.accept()
-        group: Group | None = None
         returns = True
         try:
             while True:
-                message = await _hear(page)
-                if isinstance(message, (Open, Attach)):
-                    group = await self._enter(page, message, group)
-                elif isinstance(message, Allow):
-                    self._allow(message)
-                elif group is None:
-                    raise MessageError("Got an order before anything was opened.")
-                else:
-                    await group.obey(message)
-                    self._rest(page, group, message)
+                await self._heed(page, await _hear(page), self._group_of(page))
         except WebSocketDisconnect as left:
             returns = left.code != DONE and await _last_word(page) != DONE
         except asyncio.CancelledError:
@@ -69,49 +59,64 @@ class Groups:
         except MessageError as error:
             await _close(page, REFUSED, str(error))
         except WorkerError as error:
-            if group is not None:
+            if (group := self._group_of(page)) is not None:
                 group.dead = True
             with contextlib.suppress(WebSocketDisconnect):
                 await _tell(page, {"is": "failed", "sentence": str(error)})
             await _close(page, FAILED, "The player's process has ended.")
         finally:
-            if group is not None:
-                self._leave(page, group, returns)
+            self._leave(page, returns)
 
-    async def _enter(
-        self, page: WebSocket, message: Open | Attach, group: Group | None
-    ) -> Group | None:
-        """The group that the page controls from now on; None: there is none to attach to."""
-        if isinstance(message, Attach):
-            kept = self._groups.get(message.group)
-            if kept is None or kept.dead or kept.cast is None or group is not None:
-                await _tell(page, {"is": "gone"})
-                return group
-            await self._take(page, kept)
-            await _tell(page, kept.cast)
-            await kept.attach(page)
-            return kept
+    def _group_of(self, page: WebSocket) -> Group | None:
+        """The group that the page controls, from before its players are loaded."""
+        name = next((name for name, its in self._pages.items() if its is page), "")
+        return self._groups.get(name)
+
+    async def _heed(self, page: WebSocket, message: Message, group: Group | None) -> None:
+        """Do what the page asks for; group: the one that it controls."""
+        if isinstance(message, Open):
+            await self._open(page, message, group)
+        elif isinstance(message, Attach):
+            await self._attach(page, message, group)
+        elif isinstance(message, Allow):
+            self._allow(message)
+        elif group is None:
+            raise MessageError("Got an order before anything was opened.")
+        else:
+            await group.obey(message)
+            self._rest(page, group, message)
+
+    async def _attach(self, page: WebSocket, message: Attach, group: Group | None) -> None:
+        """Give the page the group that it had, unless it has another by now."""
+        kept = self._groups.get(message.group)
+        if kept is None or kept.dead or kept.cast is None or group is not None:
+            await _tell(page, {"is": "gone"})
+            return
+        await self._take(page, kept)
+        await _tell(page, kept.cast)
+        await kept.attach(page)
+
+    async def _open(self, page: WebSocket, message: Open, group: Group | None) -> None:
+        """Bring the players into the page's group, which is a new one where it has none."""
         try:
             roles = [self._role(spec) for spec in message.players]
         except NotHereError as error:
             await _tell(page, {"is": "refused", "sentence": str(error), "code": []})
-            return group
+            return
         if group is None:
-            group = await self._new()
-            if group is None:
-                sentence = "Too many games are open; close another page of the studio first."
-                await _tell(page, {"is": "refused", "sentence": sentence, "code": []})
-                return None
-            await self._take(page, group)
+            group = await self._new(page)
+        if group is None:
+            sentence = "Too many games are open; close another page of the studio first."
+            await _tell(page, {"is": "refused", "sentence": sentence, "code": []})
+            return
         cast = await group.open(roles, message.game, message.greedy)
         if cast.refusal:
             told = {"is": "refused", "sentence": cast.refusal, "code": cast.code}
             await _tell(page, {**told, "player": message.players[cast.refused].name})
-            return group
+            return
         group.cast = {"is": "cast", "players": cast.players, "waits": cast.waits}
         await _tell(page, group.cast)
         await group.attach(page)
-        return group
 
     def _role(self, spec: PlayerSpec) -> Role:
         """Where a player is to be found; raises NotHereError."""
@@ -131,15 +136,18 @@ class Groups:
             raise MessageError("Got a run to allow that is not here.") from error
         self._allowed[message.run] = message.code
 
-    async def _new(self) -> Group | None:
-        """A new group; if there are too many, one without a page is closed."""
-        if len(self._groups) >= MOST_GROUPS:
-            unwatched = [name for name in self._groups if name not in self._pages]
-            if not unwatched:
-                return None
-            await self._end(unwatched[0])
+    async def _new(self, page: WebSocket) -> Group | None:
+        """A new group of the page; if there are too many, one without a page is closed."""
+        unwatched = [name for name in self._groups if name not in self._pages]
+        full = len(self._groups) >= MOST_GROUPS
+        if full and not unwatched:
+            return None
         group = Group()
+        # It has its place, and its page, before anything is waited for: others come meanwhile.
         self._groups[group.name] = group
+        self._pages[group.name] = page
+        if full:
+            await self._end(unwatched[0])
         return group
 
     async def _take(self, page: WebSocket, group: Group) -> None:
@@ -154,7 +162,7 @@ class Groups:
     def _rest(self, page: WebSocket, group: Group, message: Message) -> None:
         """A page that stays hidden gives its process to others; shown again, it comes back."""
         if self._pages.get(group.name) is not page:
-            return
+            return  # it was taken by another meanwhile
         if message == Order("hide"):
             self._later(group.name, self._close_hidden(page))
         elif message == Order("show"):
@@ -164,8 +172,9 @@ class Groups:
         await asyncio.sleep(HIDDEN_SECONDS)
         await _close(page, RESTS, "The page was hidden for long.")
 
-    def _leave(self, page: WebSocket, group: Group, returns: bool) -> None:
-        if self._pages.get(group.name) is page:
+    def _leave(self, page: WebSocket, returns: bool) -> None:
+        group = self._group_of(page)
+        if group is not None:
             del self._pages[group.name]
             group.detach(page)
             self._later(group.name, self._wait(group, returns))

@@ -70,7 +70,7 @@ class Stage:
             try:
                 players.append(_make_player(role))
             except (ValueError, OSError, TypeError, KeyError, ArithmeticError) as error:
-                return Cast([], refusal=str(error), code=_code_of(role, error), refused=k)
+                return Cast([], refusal=str(error), code=_code_of(error), refused=k)
         self.close()
         self._players = players
         self.again(game, greedy)
@@ -151,24 +151,14 @@ def _make_player(role: Role) -> Player:
     torch.set_num_threads(1)
     if role.kind == "agent":
         return AgentPlayer(load_agent(f"{PREFIX}{role.name}"))
-    allowed = bool(role.allowed) and _named_code(role) == role.allowed
-    return AgentPlayer(load_agent(role.name, role.step, allow_code=allowed))
+    return AgentPlayer(load_agent(role.name, role.step, allow_code=role.allowed))
 
 
-def _code_of(role: Role, error: Exception) -> tuple[str, ...]:
+def _code_of(error: Exception) -> tuple[str, ...]:
     """What a run would import, if that is why it was refused."""
     from deepcs.runs.trust import CodeError
 
-    refused = role.kind == "run" and isinstance(error, CodeError)
-    return _named_code(role) if refused else ()
-
-
-def _named_code(role: Role) -> tuple[str, ...]:
-    """What a run's settings name to be imported."""
-    from deepcs.runs.folder import RunFolder
-    from deepcs.runs.trust import code_of
-
-    return tuple(code_of(RunFolder(role.name).read_config().config))
+    return error.code if isinstance(error, CodeError) else ()
 
 
 def _told(player: Player) -> dict[str, Any]:

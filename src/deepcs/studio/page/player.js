@@ -32,9 +32,9 @@ const ARROWS = {
 const MEANING = {
   R: "the game’s reward of this step",
   I: "the intrinsic reward of this step: 1 for a new tile",
-  value: "what the network expects from here",
-  "value-R": "what the network expects of the game’s rewards from here",
-  "value-I": "what the network expects of intrinsic rewards from here",
+  value: "what the network expected when it chose this step’s action",
+  "value-R": "what the network expected of the game’s rewards when it chose this step’s action",
+  "value-I": "what the network expected of intrinsic rewards when it chose this step’s action",
 };
 
 export class PlayerCard {
@@ -78,7 +78,7 @@ export class PlayerCard {
     const policy = el(
       "div",
       { class: "wants" },
-      el("h3", { text: "probability of each action; framed: the one just taken" }),
+      el("h3", { text: "how likely each action was; framed: the one taken" }),
       el("ol", { class: "policy", "aria-label": "probability of each action" }, ...this.bars),
     );
     const person = told.trained === undefined;
