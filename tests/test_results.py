@@ -13,6 +13,8 @@ import docs_results as results
 import kept_logs
 import origins
 from deepcs.cli.main import read_command
+from deepcs.runs.choices import check_weights_are_used
+from deepcs.runs.effects import check_named
 from deepcs.runs.load import load_run
 
 ROOT = Path(__file__).parents[1]
@@ -72,8 +74,10 @@ def test_the_command_of_a_run_gives_its_settings(
     for run in sorted((DATA / folder).glob("*/config.json")):
         config = load_run(run.parent).config
         words = f"{origins.command(config)} --seed {config.seed}".split()[1:]
-        again = read_command(words).settings.resolved()
-        assert again == replace(config.resolved(), preset=None)
+        typed = read_command(words).settings
+        assert typed.resolved() == replace(origins.typed(config).resolved(), preset=None)
+        check_named(typed)
+        check_weights_are_used(typed)
 
 
 def test_the_sources_of_every_run_are_those_of_a_commit() -> None:

@@ -19,8 +19,11 @@ from pathlib import Path, PurePosixPath
 
 from deepcs.agents.table import find_agent
 from deepcs.analysis.tables import Table, words
+from deepcs.curiosity.novelty import Novelty
+from deepcs.runs.choices import unpaid_numbers, weighs
 from deepcs.runs.config import RunConfig
 from deepcs.runs.folder import RunFolder
+from deepcs.runs.novel import full_novelty
 from deepcs.runs.saved_config import to_json
 from deepcs.runs.versions import SUFFIXES, digest_of_sources
 
@@ -68,7 +71,7 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 def command(config: RunConfig) -> str:
     """The command line that gives a run its settings; no preset, whose numbers may change."""
-    settings, plain = to_json(replace(config, preset=None)), to_json(_default(config))
+    settings, plain = to_json(replace(typed(config), preset=None)), to_json(_default(config))
     parts = [f"deepcs train {config.world}"]
     for name, value in settings.items():
         if name == "learner":
@@ -78,9 +81,23 @@ def command(config: RunConfig) -> str:
         else:
             changed = {name: value} if value != plain.get(name) else {}
         if name == "novelty":
-            changed = {f"novelty.{k}": v for k, v in value.items() if v is not None}
+            usual = vars(full_novelty(Novelty(), config.treatment_settings))
+            changed = {f"novelty.{k}": v for k, v in value.items() if v not in (None, usual[k])}
         parts += [f"--{key.replace('_', '-')} {each}" for key, each in changed.items()]
     return " ".join(parts)
+
+
+def typed(config: RunConfig) -> RunConfig:
+    """The same training, as one can ask for it: where nothing intrinsic is paid, a weight that only
+    clips R, and no numbers that are of no effect.
+    """
+    if config.treatment_settings.paid:
+        return config
+    usual = find_agent(config.agent).Settings()
+    unused = {name: getattr(usual, name) for name in unpaid_numbers(config.learner)}
+    known = {name: value for name, value in unused.items() if hasattr(config.learner, name)}
+    weight = "equal" if weighs(config.weight) else config.weight
+    return replace(config, weight=weight, learner=replace(config.learner, **known))
 
 
 def _default(config: RunConfig) -> RunConfig:

@@ -67,6 +67,17 @@ def fitting_weight(config: RunConfig, settings: Any, of_world: Weight | None) ->
     return config.weight if two else check_run_weight(config.weight)
 
 
+def weighs(weight: Weight | None) -> bool:
+    """Whether it weighs R against I by a number, and does not only say whether R is clipped."""
+    return weight is not None and (isinstance(weight, NUMBERS) or is_scheduled(weight))
+
+
+def unpaid_numbers(learner: Any) -> tuple[str, ...]:
+    """Names of a learner's numbers that have no effect where nothing intrinsic is paid."""
+    # Of a single advantage that is normalised the weight has no effect either.
+    return (*INTRINSIC, *["weight_game"] * getattr(learner, "normalise", False))
+
+
 def check_weights_are_used(config: RunConfig) -> None:
     """Raise ValueError for numbers of the intrinsic reward that somebody gives where none is paid.
 
@@ -76,16 +87,14 @@ def check_weights_are_used(config: RunConfig) -> None:
     weight, chosen = config.weight, config.treatment_settings
     if chosen.paid:
         return
-    if weight is not None and (isinstance(weight, NUMBERS) or is_scheduled(weight)):
+    if weighs(weight):
         raise ValueError(
             f"Got weight {weight!r} for treatment {chosen.name}, whose learner is paid no "
             "intrinsic reward to weigh R against; leave weight out, or give equal (R clipped) or "
             "sum (R as it is)."
         )
-    # Of a single advantage that is normalised the weight has no effect either.
-    names = (*INTRINSIC, *["weight_game"] * getattr(config.learner, "normalise", False))
     of_preset = preset(config.preset).numbers_in(config.world).learner if config.preset else {}
-    for name in names:
+    for name in unpaid_numbers(config.learner):
         if (given := getattr(config.learner, name, None)) not in (None, of_preset.get(name)):
             raise ValueError(
                 f"Got {config.agent}.{name} {given!r} for treatment {chosen.name}, whose learner "
