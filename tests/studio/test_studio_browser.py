@@ -114,6 +114,24 @@ def test_agents_play_side_by_side_in_step(
     assert seen[0] != seen[-1]
 
 
+def edges(page: Page, selector: str) -> tuple[float, float]:
+    """Top and bottom of the first such element, in pixels of the window."""
+    box = page.locator(selector).first.bounding_box()
+    assert box is not None
+    return box["y"], box["y"] + box["height"]
+
+
+def test_the_invitation_to_play_covers_nothing_of_a_hallway(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/#/play?world=KeyHallway&beside=nobody")
+    page.wait_for_selector("text=Press an arrow key")
+    page.wait_for_selector(".player.broad")
+    for width in (400, 1900):
+        page.set_viewport_size({"width": width, "height": 900})
+        top, bottom = edges(page, ".caption")
+        assert edges(page, ".screen")[1] <= top
+        assert bottom <= edges(page, ".side")[0]
+
+
 def test_the_slider_shows_each_checkpoint_in_the_same_game(studio: Address, page: Page) -> None:
     page.goto(f"{studio.http}/{ONE}&game=7")
     wait_for_step(page, 2)
