@@ -132,6 +132,22 @@ def test_the_invitation_to_play_covers_nothing_of_a_hallway(studio: Address, pag
         assert bottom <= edges(page, ".side")[0]
 
 
+def test_what_was_ticked_far_below_is_watched_without_scrolling_back(
+    studio: Address, page: Page
+) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.goto(f"{studio.http}/#/watch")
+    page.wait_for_selector(".choice")
+    last = page.locator(".choice input").last
+    last.focus()
+    page.keyboard.press("Space")
+    assert page.evaluate("scrollY") > 500
+    top, bottom = edges(page, ".heading .button")
+    assert 0 <= top < bottom < 900
+    page.locator(".heading .button").click()
+    page.wait_for_selector(".screen")
+
+
 def test_the_slider_shows_each_checkpoint_in_the_same_game(studio: Address, page: Page) -> None:
     page.goto(f"{studio.http}/{ONE}&game=7")
     wait_for_step(page, 2)

@@ -33,7 +33,7 @@ export function runsView(root, query) {
   const { problem, end } = follow({ path: "overview", every: EVERY }, (overview) =>
     draw(list, overview, chosen, choose),
   );
-  root.append(el("div", { class: "heading" }, el("h1", { text: "Runs" }), compare), problem, list);
+  root.append(el("div", { class: "heading picks" }, el("h1", { text: "Runs" }), compare), problem, list);
   return end;
 }
 

@@ -95,7 +95,7 @@ function choose(root, { agents, runs, folder, pictures }, before) {
   };
   const playable = runs.filter((run) => run.checkpoints?.length);
   root.append(
-    el("div", { class: "heading" }, el("h1", { text: "Watch" }), go),
+    el("div", { class: "heading picks" }, el("h1", { text: "Watch" }), go),
     el("p", {
       class: "lead",
       text: "Watch an agent with its curiosity grid: each tile pays once in a game. Choose up to four to see them side by side, in step, in the same game.",
