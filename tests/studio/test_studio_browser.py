@@ -148,6 +148,13 @@ def test_what_was_ticked_far_below_is_watched_without_scrolling_back(
     page.wait_for_selector(".screen")
 
 
+def test_the_probabilities_of_a_pair_are_in_sight(studio: Address, page: Page) -> None:
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.goto(f"{studio.http}/#/watch?p=agent:Freeway&p=agent:Freeway-plain")
+    wait_for_step(page, 1)
+    assert edges(page, ".policy")[1] <= edges(page, "div.controls")[0]
+
+
 def test_the_slider_shows_each_checkpoint_in_the_same_game(studio: Address, page: Page) -> None:
     page.goto(f"{studio.http}/{ONE}&game=7")
     wait_for_step(page, 2)
