@@ -155,6 +155,18 @@ def test_the_probabilities_of_a_pair_are_in_sight(studio: Address, page: Page) -
     assert edges(page, ".policy")[1] <= edges(page, "div.controls")[0]
 
 
+def test_the_maps_of_compared_runs_have_one_scale(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/#/run?name=hall&name=plain")
+    until(page, "document.querySelectorAll('.heat canvas').length === 2")
+    ends = "[...document.querySelectorAll('.scale span')].map((end) => end.textContent)"
+    one, other = page.evaluate(ends)
+    assert one == other
+    page.get_by_label("time of the training").first.focus()
+    page.keyboard.press("Home")
+    one, other = page.evaluate(ends)
+    assert one == other
+
+
 def test_the_slider_shows_each_checkpoint_in_the_same_game(studio: Address, page: Page) -> None:
     page.goto(f"{studio.http}/{ONE}&game=7")
     wait_for_step(page, 2)

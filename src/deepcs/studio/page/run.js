@@ -2,7 +2,7 @@
 
 import { lineChart, colour } from "./chart.js";
 import { el, plain, renew, short } from "./dom.js";
-import { heatMap } from "./heat.js";
+import { Scale, heatMap } from "./heat.js";
 import { address, playerText, timeInAddress } from "./place.js";
 import { progress, state } from "./runs.js";
 import { NoAnswer, ask, repeat } from "./server.js";
@@ -48,8 +48,9 @@ export function runView(root, query) {
     maps,
     settings,
   );
+  const scale = new Scale();
   const heats = new Map(
-    names.map((name, k) => [name, heatMap(name, names.length > 1, timeInAddress(query, k))]),
+    names.map((name, k) => [name, heatMap(name, names.length > 1, timeInAddress(query, k), scale)]),
   );
   maps.append(...[...heats.values()].map(({ element }) => element));
   let before = "";
