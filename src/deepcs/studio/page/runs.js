@@ -72,7 +72,13 @@ function draw(list, { runs, studies, folder }, chosen, choose) {
           el(
             "thead",
             {},
-            el("tr", {}, ...head.map((name) => el("th", { text: name, scope: "col" }))),
+            el(
+              "tr",
+              {},
+              ...head.map((name) =>
+                el("th", { text: name, scope: "col", class: name === "score" ? "number" : null }),
+              ),
+            ),
           ),
           el("tbody", {}, ...runs.map((run) => row(run, chosen, choose))),
         ),
