@@ -34,6 +34,7 @@ VIEWS = {
     "runs": ("#/runs", "table.runs"),
     "run": ("#/run?name=hall", ".chart svg"),
     "compared": ("#/run?name=hall&name=plain", ".chart svg"),
+    "study": ("#/study?name=study", "table.matrix"),
 }
 
 
@@ -114,6 +115,16 @@ def test_agents_play_side_by_side_in_step(
     assert seen[0] != seen[-1]
 
 
+def test_the_featured_pair_plays_side_by_side(studio: Address, page: Page) -> None:
+    page.goto(studio.http)
+    page.get_by_role("link", name="Freeway with curiosity, and without").click()
+    wait_for_step(page, 3)
+    names = page.locator(".player h2").all_inner_texts()
+    assert names == ["Freeway", "Freeway-plain"]
+    told = page.locator(".player header p").all_inner_texts()
+    assert ["deepcs" in told[0], "plain" in told[1]] == [True, True]
+
+
 def edges(page: Page, selector: str) -> tuple[float, float]:
     """Top and bottom of the first such element, in pixels of the window."""
     box = page.locator(selector).first.bounding_box()
@@ -153,18 +164,6 @@ def test_the_probabilities_of_a_pair_are_in_sight(studio: Address, page: Page) -
     page.goto(f"{studio.http}/#/watch?p=agent:Freeway&p=agent:Freeway-plain")
     wait_for_step(page, 1)
     assert edges(page, ".policy")[1] <= edges(page, "div.controls")[0]
-
-
-def test_the_maps_of_compared_runs_have_one_scale(studio: Address, page: Page) -> None:
-    page.goto(f"{studio.http}/#/run?name=hall&name=plain")
-    until(page, "document.querySelectorAll('.heat canvas').length === 2")
-    ends = "[...document.querySelectorAll('.scale span')].map((end) => end.textContent)"
-    one, other = page.evaluate(ends)
-    assert one == other
-    page.get_by_label("time of the training").first.focus()
-    page.keyboard.press("Home")
-    one, other = page.evaluate(ends)
-    assert one == other
 
 
 def test_the_slider_shows_each_checkpoint_in_the_same_game(studio: Address, page: Page) -> None:
@@ -328,6 +327,18 @@ def test_the_time_slider_changes_the_heat_map(studio: Address, page: Page) -> No
     page.keyboard.press("Home")
     assert page.evaluate(picture) != late
     assert page.locator(".heat output").inner_text() != told
+
+
+def test_the_maps_of_compared_runs_have_one_scale(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/#/run?name=hall&name=plain")
+    until(page, "document.querySelectorAll('.heat canvas').length === 2")
+    ends = "[...document.querySelectorAll('.scale span')].map((end) => end.textContent)"
+    one, other = page.evaluate(ends)
+    assert one == other
+    page.get_by_label("time of the training").first.focus()
+    page.keyboard.press("Home")
+    one, other = page.evaluate(ends)
+    assert one == other
 
 
 def test_the_greedy_box_is_ticked_by_the_space_bar(studio: Address, page: Page) -> None:
