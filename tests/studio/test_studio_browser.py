@@ -17,6 +17,7 @@ from browsing import FOUR, MARKUP, ONE, PATIENCE, TWO, button, step_of, until, w
 from serving import Address, serving
 
 from deepcs.runs.folder import RunFolder, digest_of
+from deepcs.runs.shipped import shipped_agents
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -164,6 +165,23 @@ def test_the_probabilities_of_a_pair_are_in_sight(studio: Address, page: Page) -
     page.goto(f"{studio.http}/#/watch?p=agent:Freeway&p=agent:Freeway-plain")
     wait_for_step(page, 1)
     assert edges(page, ".policy")[1] <= edges(page, "div.controls")[0]
+
+
+def test_scores_are_written_as_deepcs_agents_writes_them(studio: Address, page: Page) -> None:
+    page.goto(studio.http)
+    page.wait_for_selector(".choice")
+    told = page.locator(".choice").first.inner_text()
+    for agent in shipped_agents():
+        assert f"median score {agent.median:,.6g} (" in told
+
+
+def test_a_long_name_breaks_before_a_capital(studio: Address, page: Page) -> None:
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.goto(f"{studio.http}/#/play")
+    name = page.get_by_text("MontezumaRevenge", exact=True)
+    assert name.evaluate("(shown) => shown.innerHTML") == "Montezuma<wbr>Revenge"
+    top, bottom = edges(page, ".worlds strong >> text=MontezumaRevenge")
+    assert bottom - top < 60  # two lines
 
 
 def test_the_slider_shows_each_checkpoint_in_the_same_game(studio: Address, page: Page) -> None:

@@ -1,7 +1,7 @@
 // A run, or several beside each other: curves, milestones, settings, where it has been.
 
 import { lineChart, colour } from "./chart.js";
-import { el, plain, renew, short } from "./dom.js";
+import { breakable, el, plain, renew, short } from "./dom.js";
 import { Scale, heatMap } from "./heat.js";
 import { address, playerText, timeInAddress } from "./place.js";
 import { progress, state } from "./runs.js";
@@ -97,7 +97,7 @@ function summary(run, k, count) {
   return el(
     "article",
     { class: count > 1 ? "summary" : "summary alone" },
-    count > 1 ? el("h2", {}, mark, el("span", { text: run.name })) : null,
+    count > 1 ? el("h2", {}, mark, el("span", {}, ...breakable(run.name))) : null,
     el("p", {
       class: "faint",
       text: `${run.world} · ${run.treatment} · ${run.learner} · ${run.protocol} · seed ${run.seed}`,

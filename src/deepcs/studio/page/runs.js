@@ -1,6 +1,6 @@
 // Runs: everything below the folder, live.
 
-import { duration, el, plain, renew, short } from "./dom.js";
+import { breakable, duration, el, plain, renew, short } from "./dom.js";
 import { address, note, playerText } from "./place.js";
 import { follow } from "./server.js";
 
@@ -115,8 +115,8 @@ function row(run, chosen, choose) {
   const link = el(
     "a",
     { href: address("run", new URLSearchParams({ name: run.name })) },
-    cut ? el("span", { class: "folder", text: run.name.slice(0, cut) }) : null,
-    run.name.slice(cut),
+    cut ? el("span", { class: "folder" }, ...breakable(run.name.slice(0, cut))) : null,
+    ...breakable(run.name.slice(cut)),
   );
   if (run.problem) {
     return el(
