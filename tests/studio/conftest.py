@@ -68,6 +68,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train(RunConfig("KeyHallway", "plain", **settings), folder / "plain")
     train(RunConfig("Alien", steps=160), folder / "alien")
     shutil.copytree(folder / "hall", folder / MARKUP.replace("/", ""))
+    (folder / "study.toml").write_text(STUDY)
+    study = StudyFolder(folder / "study")
+    study.path.mkdir()
+    study.take(load_study(folder / "study.toml"))
     return folder
 
 

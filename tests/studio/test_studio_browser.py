@@ -17,6 +17,7 @@ from browsing import FOUR, MARKUP, ONE, PATIENCE, TWO, button, step_of, until, w
 from serving import Address, serving
 
 from deepcs.runs.folder import RunFolder, digest_of
+from deepcs.runs.shipped import shipped_agents
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -34,6 +35,7 @@ VIEWS = {
     "runs": ("#/runs", "table.runs"),
     "run": ("#/run?name=hall", ".chart svg"),
     "compared": ("#/run?name=hall&name=plain", ".chart svg"),
+    "study": ("#/study?name=study", "table.matrix"),
 }
 
 
@@ -112,6 +114,74 @@ def test_agents_play_side_by_side_in_step(
     )
     assert all(len(steps) == agents and len(set(steps)) == 1 for steps in seen)
     assert seen[0] != seen[-1]
+
+
+def test_the_featured_pair_plays_side_by_side(studio: Address, page: Page) -> None:
+    page.goto(studio.http)
+    page.get_by_role("link", name="Freeway with curiosity, and without").click()
+    wait_for_step(page, 3)
+    names = page.locator(".player h2").all_inner_texts()
+    assert names == ["Freeway", "Freeway-plain"]
+    told = page.locator(".player header p").all_inner_texts()
+    assert ["deepcs" in told[0], "plain" in told[1]] == [True, True]
+
+
+def edges(page: Page, selector: str) -> tuple[float, float]:
+    """Top and bottom of the first such element, in pixels of the window."""
+    box = page.locator(selector).first.bounding_box()
+    assert box is not None
+    return box["y"], box["y"] + box["height"]
+
+
+def test_the_invitation_to_play_covers_nothing_of_a_hallway(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/#/play?world=KeyHallway&beside=nobody")
+    page.wait_for_selector("text=Press an arrow key")
+    page.wait_for_selector(".player.broad")
+    for width in (400, 1900):
+        page.set_viewport_size({"width": width, "height": 900})
+        top, bottom = edges(page, ".caption")
+        assert edges(page, ".screen")[1] <= top
+        assert bottom <= edges(page, ".side")[0]
+
+
+def test_what_was_ticked_far_below_is_watched_without_scrolling_back(
+    studio: Address, page: Page
+) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.goto(f"{studio.http}/#/watch")
+    page.wait_for_selector(".choice")
+    last = page.locator(".choice input").last
+    last.focus()
+    page.keyboard.press("Space")
+    assert page.evaluate("scrollY") > 500
+    top, bottom = edges(page, ".heading .button")
+    assert 0 <= top < bottom < 900
+    page.locator(".heading .button").click()
+    page.wait_for_selector(".screen")
+
+
+def test_the_probabilities_of_a_pair_are_in_sight(studio: Address, page: Page) -> None:
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.goto(f"{studio.http}/#/watch?p=agent:Freeway&p=agent:Freeway-plain")
+    wait_for_step(page, 1)
+    assert edges(page, ".policy")[1] <= edges(page, "div.controls")[0]
+
+
+def test_scores_are_written_as_deepcs_agents_writes_them(studio: Address, page: Page) -> None:
+    page.goto(studio.http)
+    page.wait_for_selector(".choice")
+    told = page.locator(".choice").first.inner_text()
+    for agent in shipped_agents():
+        assert f"median score {agent.median:,.6g} (" in told
+
+
+def test_a_long_name_breaks_before_a_capital(studio: Address, page: Page) -> None:
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.goto(f"{studio.http}/#/play")
+    name = page.get_by_text("MontezumaRevenge", exact=True)
+    assert name.evaluate("(shown) => shown.innerHTML") == "Montezuma<wbr>Revenge"
+    top, bottom = edges(page, ".worlds strong >> text=MontezumaRevenge")
+    assert bottom - top < 60  # two lines
 
 
 def test_the_slider_shows_each_checkpoint_in_the_same_game(studio: Address, page: Page) -> None:
@@ -275,6 +345,18 @@ def test_the_time_slider_changes_the_heat_map(studio: Address, page: Page) -> No
     page.keyboard.press("Home")
     assert page.evaluate(picture) != late
     assert page.locator(".heat output").inner_text() != told
+
+
+def test_the_maps_of_compared_runs_have_one_scale(studio: Address, page: Page) -> None:
+    page.goto(f"{studio.http}/#/run?name=hall&name=plain")
+    until(page, "document.querySelectorAll('.heat canvas').length === 2")
+    ends = "[...document.querySelectorAll('.scale span')].map((end) => end.textContent)"
+    one, other = page.evaluate(ends)
+    assert one == other
+    page.get_by_label("time of the training").first.focus()
+    page.keyboard.press("Home")
+    one, other = page.evaluate(ends)
+    assert one == other
 
 
 def test_the_greedy_box_is_ticked_by_the_space_bar(studio: Address, page: Page) -> None:

@@ -39,9 +39,20 @@ export function measured(number, digits = 3) {
   return String(+number.toPrecision(digits) || 0);
 }
 
+/** A number that stands still, as `deepcs agents` writes it: 46.5. */
+export function brief(number) {
+  return number.toLocaleString("en", { maximumFractionDigits: 3 });
+}
+
 /** 1 tile, 2 tiles. */
 export function counted(number, one, many = `${one}s`) {
-  return `${plain(number)} ${number === 1 ? one : many}`;
+  return `${brief(number)} ${number === 1 ? one : many}`;
+}
+
+/** A name in parts, between which a line may break: Montezuma|Revenge, runs/|KeyHallway-|seed0. */
+export function breakable(name) {
+  const parts = name.split(/[-_/]/.test(name) ? /(?<=[-_/])/ : /(?<=[a-z])(?=[A-Z])/);
+  return parts.flatMap((part, k) => (k ? [el("wbr"), part] : [part]));
 }
 
 /** What a world looks like; pictures: worlds that have one. */

@@ -5,8 +5,25 @@ import { NoAnswer, ask } from "./server.js";
 
 const CELL = 12; // canvas pixels to a tile
 
+/** The same colours mean the same in the maps of all runs on the page. */
+export class Scale {
+  constructor() {
+    this.maps = new Map();
+    this.most = 1;
+  }
+
+  /** How often a run's busiest tile was entered, and what paints its map on a scale. */
+  set(name, busiest, paintMap) {
+    this.maps.set(name, { busiest, paintMap });
+    const before = this.most;
+    this.most = Math.max(1, ...[...this.maps.values()].map((map) => map.busiest));
+    if (this.most === before) paintMap(before);
+    else for (const map of this.maps.values()) map.paintMap(this.most);
+  }
+}
+
 /** Of a run; time: as in the address; `show(saved)` reads its visits, if they were saved since. */
-export function heatMap(name, named, time) {
+export function heatMap(name, named, time, scale) {
   const element = el("section", { class: "heat", hidden: true });
   const title = el("h2", { text: named ? `Where ${name} has been` : "Where it has been" });
   let shown;
@@ -17,7 +34,8 @@ export function heatMap(name, named, time) {
     try {
       const visits = await ask("visits", name);
       if (!visits.rooms.length) return;
-      view = heatView(visits, view?.state() ?? time.at, time.note);
+      const onScale = (busiest, paintMap) => scale.set(name, busiest, paintMap);
+      view = heatView(visits, view?.state() ?? time.at, time.note, onScale);
       renew(element, title, ...view.parts);
     } catch (error) {
       if (error instanceof NoAnswer) {
@@ -32,7 +50,7 @@ export function heatMap(name, named, time) {
   return { element, show };
 }
 
-function heatView(visits, before, note) {
+function heatView(visits, before, note, onScale) {
   const { steps, rooms, map } = visits;
   const last = steps.length - 1;
   const shown = el("output");
@@ -56,10 +74,12 @@ function heatView(visits, before, note) {
     const counts = rooms.map((room) =>
       sums(room.counts.filter(([slice]) => slice >= from && slice <= k)),
     );
-    const busiest = Math.max(1, ...counts.map((each) => Math.max(0, ...each.values())));
+    const busiest = Math.max(0, ...counts.map((each) => Math.max(0, ...each.values())));
     shown.textContent = `steps ${from ? short(steps[from - 1]) : 0} to ${short(steps[k])}`;
-    most.textContent = counted(busiest, "entry", "entries");
-    canvases.forEach((canvas, r) => paint(canvas, counts[r], visits, busiest));
+    onScale(busiest, (end) => {
+      most.textContent = counted(end, "entry", "entries");
+      canvases.forEach((canvas, r) => paint(canvas, counts[r], visits, end));
+    });
   };
   slider.addEventListener("input", update);
   whole.addEventListener("change", update);

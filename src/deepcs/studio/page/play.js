@@ -1,6 +1,6 @@
 // Play: a person at the keyboard, with the curiosity grid lighting up, and an agent beside.
 
-import { counted, el, isTyping, keyName, plain, worldPicture } from "./dom.js";
+import { breakable, brief, counted, el, isTyping, keyName, worldPicture } from "./dom.js";
 import { address, parsePlayer, playerText } from "./place.js";
 import { askUntil } from "./server.js";
 import { Theatre } from "./theatre.js";
@@ -59,10 +59,10 @@ function choose(root, { worlds, agents, pictures }) {
             "a",
             { href: address("play", new URLSearchParams({ world })) },
             worldPicture(world, pictures),
-            el("strong", { text: world }),
+            el("strong", {}, ...breakable(world)),
             el("span", {
               class: "faint",
-              text: Number.isFinite(best(world)) ? `an agent scores ${plain(best(world))}` : "",
+              text: Number.isFinite(best(world)) ? `an agent scores ${brief(best(world))}` : "",
             }),
           ),
         ),

@@ -1,8 +1,8 @@
 // A run, or several beside each other: curves, milestones, settings, where it has been.
 
 import { lineChart, colour } from "./chart.js";
-import { el, plain, renew, short } from "./dom.js";
-import { heatMap } from "./heat.js";
+import { breakable, el, plain, renew, short } from "./dom.js";
+import { Scale, heatMap } from "./heat.js";
 import { address, playerText, timeInAddress } from "./place.js";
 import { progress, state } from "./runs.js";
 import { NoAnswer, ask, repeat } from "./server.js";
@@ -48,8 +48,9 @@ export function runView(root, query) {
     maps,
     settings,
   );
+  const scale = new Scale();
   const heats = new Map(
-    names.map((name, k) => [name, heatMap(name, names.length > 1, timeInAddress(query, k))]),
+    names.map((name, k) => [name, heatMap(name, names.length > 1, timeInAddress(query, k), scale)]),
   );
   maps.append(...[...heats.values()].map(({ element }) => element));
   let before = "";
@@ -96,7 +97,7 @@ function summary(run, k, count) {
   return el(
     "article",
     { class: count > 1 ? "summary" : "summary alone" },
-    count > 1 ? el("h2", {}, mark, el("span", { text: run.name })) : null,
+    count > 1 ? el("h2", {}, mark, el("span", {}, ...breakable(run.name))) : null,
     el("p", {
       class: "faint",
       text: `${run.world} · ${run.treatment} · ${run.learner} · ${run.protocol} · seed ${run.seed}`,

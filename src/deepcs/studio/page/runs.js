@@ -1,6 +1,6 @@
 // Runs: everything below the folder, live.
 
-import { duration, el, plain, renew, short } from "./dom.js";
+import { breakable, duration, el, plain, renew, short } from "./dom.js";
 import { address, note, playerText } from "./place.js";
 import { follow } from "./server.js";
 
@@ -33,7 +33,7 @@ export function runsView(root, query) {
   const { problem, end } = follow({ path: "overview", every: EVERY }, (overview) =>
     draw(list, overview, chosen, choose),
   );
-  root.append(el("div", { class: "heading" }, el("h1", { text: "Runs" }), compare), problem, list);
+  root.append(el("div", { class: "heading picks" }, el("h1", { text: "Runs" }), compare), problem, list);
   return end;
 }
 
@@ -72,7 +72,13 @@ function draw(list, { runs, studies, folder }, chosen, choose) {
           el(
             "thead",
             {},
-            el("tr", {}, ...head.map((name) => el("th", { text: name, scope: "col" }))),
+            el(
+              "tr",
+              {},
+              ...head.map((name) =>
+                el("th", { text: name, scope: "col", class: name === "score" ? "number" : null }),
+              ),
+            ),
           ),
           el("tbody", {}, ...runs.map((run) => row(run, chosen, choose))),
         ),
@@ -109,8 +115,8 @@ function row(run, chosen, choose) {
   const link = el(
     "a",
     { href: address("run", new URLSearchParams({ name: run.name })) },
-    cut ? el("span", { class: "folder", text: run.name.slice(0, cut) }) : null,
-    run.name.slice(cut),
+    cut ? el("span", { class: "folder" }, ...breakable(run.name.slice(0, cut))) : null,
+    ...breakable(run.name.slice(cut)),
   );
   if (run.problem) {
     return el(

@@ -1,6 +1,6 @@
 // Watch: choose up to four players, or watch those that the address names.
 
-import { el, measured, plain, short, worldPicture } from "./dom.js";
+import { breakable, brief, el, measured, plain, short, worldPicture } from "./dom.js";
 import { address, note, parsePlayer, playerText } from "./place.js";
 import { askUntil } from "./server.js";
 import { Theatre } from "./theatre.js";
@@ -81,7 +81,7 @@ function choose(root, { agents, runs, folder, pictures }, before) {
         el(
           "span",
           {},
-          el("strong", { text: title }),
+          el("strong", {}, ...breakable(title)),
           ...about.map((text) => el("span", { class: "faint", text })),
         ),
       ),
@@ -95,7 +95,7 @@ function choose(root, { agents, runs, folder, pictures }, before) {
   };
   const playable = runs.filter((run) => run.checkpoints?.length);
   root.append(
-    el("div", { class: "heading" }, el("h1", { text: "Watch" }), go),
+    el("div", { class: "heading picks" }, el("h1", { text: "Watch" }), go),
     el("p", {
       class: "lead",
       text: "Watch an agent with its curiosity grid: each tile pays once in a game. Choose up to four to see them side by side, in step, in the same game.",
@@ -157,7 +157,7 @@ function about({ world, treatment, learner }, step) {
 function scores({ median, random, paper }) {
   const beside = [`random play ${measured(+random.toFixed(3))}`];
   if (paper) beside.push(`the paper’s ${paper.method} ${plain(paper.score)}`);
-  return `median score ${plain(median)} (${beside.join(", ")})`;
+  return `median score ${brief(median)} (${beside.join(", ")})`;
 }
 
 /** Agents of the box with curiosity, each with its control of the same game. */
@@ -185,7 +185,7 @@ function pairLink([one, other], pictures) {
       {},
       el("strong", { text: `${one.world} with curiosity, and without` }),
       el("span", {
-        text: `The same network, learner and steps: median score ${plain(one.median)} beside ${plain(other.median)}.`,
+        text: `The same network, learner and steps: median score ${brief(one.median)} beside ${brief(other.median)}.`,
       }),
     ),
   );
