@@ -66,7 +66,7 @@ PRESETS = {
             worlds="games",
             numbers=of_game(16, **USUAL, entropy=0.003),
             own={
-                "Freeway": of_game(16, **USUAL, entropy="0.02:0.001"),  # one run
+                "Freeway": of_game(16, **USUAL, entropy="0.02:0.001", schedule="linear"),  # one run
                 "MontezumaRevenge": MONTEZUMA,
                 "Venture": MONTEZUMA,
             },
