@@ -94,10 +94,10 @@ def typed(config: RunConfig) -> RunConfig:
     if config.treatment_settings.paid:
         return config
     usual = find_agent(config.agent).Settings()
-    unused = {name: getattr(usual, name) for name in unpaid_numbers(config.learner)}
-    known = {name: value for name, value in unused.items() if hasattr(config.learner, name)}
+    unused = [name for name in unpaid_numbers(config.learner) if hasattr(usual, name)]
+    learner = replace(config.learner, **{name: getattr(usual, name) for name in unused})
     weight = "equal" if weighs(config.weight) else config.weight
-    return replace(config, weight=weight, learner=replace(config.learner, **known))
+    return replace(config, weight=weight, learner=learner)
 
 
 def _default(config: RunConfig) -> RunConfig:
