@@ -62,7 +62,7 @@ from deepcs.curiosity.games import games
 from deepcs.envs.mazes import MAZES
 from deepcs.runs.load import load_run
 from kept_logs import FOLDERS, add, add_evaluation, check_size
-from origins import origins, read_commits
+from origins import origins, read_commits, update
 
 ROOT = Path(__file__).parents[1]
 NOVELTY = "novelty.csv"  # a row for each run of the study of novelty
@@ -311,6 +311,8 @@ def main(settings: Settings, root: Path = ROOT) -> None:
         finished = _successes(sorted(settings.novelty.glob("runs/*/saved")))
         write_successes(data / NOVELTY, newest([*earlier, *finished]))
     check_size(data)
+    if settings.add:
+        update(data)
     pages = Pages(root)
     for path, text in pages.texts().items():
         path.write_text(text)

@@ -1,9 +1,9 @@
 """Where the runs in docs/data come from: their commands, and the commits of their sources.
 
-python tools/origins.py    # look through the history for the commits of sources, anew
+python tools/origins.py    # look through the history for the commits of new runs' sources
 
 A run writes down a digest of the sources that made it. docs/data/commits.csv has a commit for each,
-the newest with these sources.
+the newest with these sources. `tools/docs_results.py --add` does the same.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def origins(runs: Iterable[Path], commits: dict[str, str]) -> Table:
         sources = sources_of(path)
         made = f"deepcs {saved.versions['deepcs']}"
         if sources and sources not in commits:
-            raise ValueError(f"{path} has sources of no known commit; run tools/origins.py first.")
+            raise ValueError(f"{path} has sources of no commit here; take it out, or commit them.")
         if sources:
             made += f", sources {sources}, commit {commits[sources]}"
         name = path.name.replace(f"-seed{saved.config.seed}", "-seed*")
@@ -141,15 +141,21 @@ def _git(*words: str) -> bytes:
     return subprocess.run(["git", "-C", ROOT, *words], check=True, capture_output=True).stdout
 
 
-def main() -> None:
-    data = ROOT / "docs" / "data"
-    runs = [path.parent for path in sorted(data.rglob("config.json"))]
+def update(data: Path) -> set[str]:
+    """Look for the commits of sources that commits.csv lacks; returns those that no commit has."""
+    runs = [path.parent for path in data.rglob("config.json")]
     wanted = set(filter(None, map(sources_of, runs)))
-    commits = find_commits(wanted)
+    commits = {digest: commit for digest, commit in read_commits(data).items() if digest in wanted}
+    if lacking := wanted - commits.keys():
+        commits |= find_commits(lacking)
     with (data / COMMITS).open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(sorted(commits.items()))
-    lacking = ", ".join(sorted(wanted - commits.keys())) or "none"
-    print(f"Found {len(commits)} of {len(wanted)}; lacking: {lacking}.")
+    return wanted - commits.keys()
+
+
+def main() -> None:
+    lacking = update(ROOT / "docs" / "data")
+    print(f"Sources of no commit: {', '.join(sorted(lacking)) or 'none'}.")
 
 
 if __name__ == "__main__":
