@@ -21,7 +21,7 @@ from deepcs.runs.config import RunConfig
 from deepcs.runs.errors import RunError
 from deepcs.runs.folder import Segment
 from deepcs.runs.load import load_run
-from deepcs.runs.loop import segment_ends, total_at
+from deepcs.runs.loop import Progress, segment_ends, total_at
 from deepcs.runs.progress import Silence, Status
 from deepcs.runs.train import StoppedError, resume, train
 from deepcs.runs.trained import load_agent
@@ -201,3 +201,11 @@ def test_a_damaged_study_file_gives_advice_that_works(
     os.unlink(tmp_path / "s" / "study.json")
     main(["study", "run", "s.toml", "--out", "s", "--at-once", "1"])
     assert list(load_run(run).curve["step"]) == list(before)
+
+
+def test_means_do_not_depend_on_whose_game_was_over_first() -> None:
+    # 0.1 + 0.2 + 0.3 is another float than 0.3 + 0.2 + 0.1; a resumed run has actors in order.
+    latest = {actor: (0.0, 0.1 * (actor + 1), 1, 1) for actor in (2, 1, 0)}
+    before = Progress(latest=latest)
+    after = Progress.from_json(before.to_json())
+    assert before.mean_latest(1) == after.mean_latest(1) == (0.1 + 0.2 + 0.1 * 3) / 3

@@ -58,7 +58,8 @@ class Progress:
         """Mean over the actors' latest games: 0 score, 1 intrinsic, 2 tiles."""
         if not self.latest:
             return math.nan
-        return sum(game[column] for game in self.latest.values()) / len(self.latest)
+        # By actor, not by whose game was over first, which a resumed run does not know.
+        return sum(self.latest[actor][column] for actor in sorted(self.latest)) / len(self.latest)
 
     def to_json(self) -> dict[str, Any]:
         latest = {str(actor): list(game) for actor, game in sorted(self.latest.items())}
